@@ -1,0 +1,88 @@
+# Sotto: `make run` answers, `make test` tests; both set up what is missing.
+SHELL := /bin/bash
+GO    ?= go
+BIN   := bin/sotto
+FAST  := engine/gpu/host/lib/fast/sotto.so
+EXACT := build/kernels/exact.so
+TOOLS := $(CURDIR)/build/tools
+LINT  := $(TOOLS)/golangci-lint
+KERNEL_SOURCES := $(shell find kernels -type f -not -path '*/testdata/*')
+ARGS  ?=
+FUZZTIME ?= 5m
+
+export CGO_ENABLED ?= 0
+
+.PHONY: help setup run build kernels test race check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
+	bench-peer golden clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: ## Find or install the compiler that builds the kernels
+	@packaging/setup.sh
+
+run: build ## Chat with the built-in model (ARGS="..." goes to sotto chat)
+	@$(BIN) chat $(ARGS)
+
+build: $(BIN) ## Build bin/sotto
+
+$(BIN): $(FAST) go.mod $(shell find app assets cmd engine kernels -name '*.go' -not -name '*_test.go' 2>/dev/null)
+	@mkdir -p bin
+	$(GO) build -trimpath -o $(BIN) ./cmd/sotto
+
+kernels: $(FAST) $(EXACT) ## Build the kernels for this machine: fast build and exact (checking) build
+
+$(FAST): $(KERNEL_SOURCES) | setup
+	@$(GO) run ./kernels/msl/cmd/mslbuild host-fast
+	@touch $@
+
+$(EXACT): $(KERNEL_SOURCES) | setup
+	@$(GO) run ./kernels/msl/cmd/mslbuild host-exact
+	@touch $@
+
+test: kernels ## Run every test
+	$(GO) test ./...
+
+race: kernels ## Run the tests of everything concurrent under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./engine/run/ ./engine/gpu/host/ ./engine/ ./app/...
+
+check: fmt-check lint generate-check strict test ## What to run before a commit
+
+strict: | setup ## Compile every kernel for real address spaces, without code
+	@$(GO) run ./kernels/msl/cmd/mslbuild strict
+
+ptx: | setup ## Build every kernel for NVIDIA GPUs, into build/kernels
+	@$(GO) run ./kernels/msl/cmd/mslbuild ptx
+
+generate: ## Write generated files anew
+	@$(GO) run ./kernels/msl/cmd/mslbuild params
+
+generate-check: ## Fail if a generated file is not current
+	@$(GO) run ./kernels/msl/cmd/mslbuild params -check
+
+fmt: $(LINT) ## Format Go and kernel sources
+	$(LINT) fmt ./...
+	clang-format-19 -i kernels/*.metal kernels/common/*.h
+
+fmt-check: $(LINT) ## Fail on unformatted files
+	$(LINT) fmt --diff ./...
+
+lint: $(LINT) ## Run the linters
+	$(LINT) run ./...
+	$(GO) mod tidy -diff
+
+$(LINT):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+fuzz: kernels ## Run every fuzz target for FUZZTIME each
+	@packaging/fuzz.sh $(FUZZTIME)
+
+bench: kernels ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./...
+
+golden: kernels ## Rewrite golden files from the present output; look at the difference before committing
+	$(GO) test ./... -update
+
+clean: ## Remove what was built
+	rm -rf build bin $(FAST)
