@@ -1,0 +1,168 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
+
+	"sotto/engine/gpu"
+	"sotto/kernels"
+)
+
+// Device runs programs on the processor. Its methods follow the contract of [gpu.Device].
+type Device struct {
+	lib     *library
+	caps    gpu.Caps
+	queue   *queue
+	zero    []byte // never written
+	seed    uint64
+	live    int64
+	buffers map[*buffer]struct{}
+	execs   map[*exec]struct{}
+	closed  bool
+}
+
+var _ gpu.Device = (*Device)(nil)
+
+// Open loads a kernel library and starts its threads.
+func Open(o Options) (gpu.Device, error) {
+	d, err := open(o)
+	if err != nil {
+		return nil, &gpu.Error{Op: "open host", Err: err}
+	}
+	return d, nil
+}
+
+func open(o Options) (*Device, error) {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasBMI2 {
+		return nil, errors.New("this processor lacks AVX2, FMA or BMI2 (x86-64-v3), which the kernels use")
+	}
+	threads := o.Threads
+	if threads == 0 {
+		threads = runtime.NumCPU()
+	}
+	if threads < 1 || threads > maxThreads {
+		return nil, fmt.Errorf("%d threads, want 1 to %d", threads, maxThreads)
+	}
+	lib, err := load(o.Library, threads)
+	if err != nil {
+		return nil, err
+	}
+	zero, err := unix.Mmap(-1, 0, zeroBytes, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("zero page: %w", err)
+	}
+	d := &Device{lib: lib, zero: zero, seed: o.Seed, buffers: map[*buffer]struct{}{}, execs: map[*exec]struct{}{}}
+	d.caps = gpu.Caps{
+		Driver: "host", Name: fmt.Sprintf("%s, %d threads, x86-64-v3", processor(), threads), Tier: "vector",
+		SIMD: lib.simd, MaxGroup: gpu.MaxSimdgroups, MemoryLimit: memory(), Chunk: chunkRows,
+	}
+	d.queue = newQueue(d.replay)
+	if o.Logger != nil {
+		o.Logger.Debug("host device opened", slog.String("name", d.caps.Name), slog.Int("simd", lib.simd),
+			slog.Int("kernels", len(lib.kernels)))
+	}
+	return d, nil
+}
+
+// maxThreads is a bound of good sense: the library keeps stacks for each.
+const maxThreads = 256
+
+// Caps describes the device.
+func (d *Device) Caps() gpu.Caps { return d.caps }
+
+// SetSeed shuffles the submissions that follow, as [Options].Seed does.
+func (d *Device) SetSeed(seed uint64) { d.seed = seed }
+
+// Submit queues one replay. It does not allocate.
+func (d *Device) Submit(x gpu.Exec, step gpu.Buffer) (uint64, error) {
+	if d.isClosed() {
+		return 0, &gpu.Error{Op: "submit", Err: gpu.ErrClosed}
+	}
+	e, ok := x.(*exec)
+	if !ok || e.dev != d || e.block == nil {
+		return 0, &gpu.Error{Op: "submit", Err: errors.New("no live program of this device")}
+	}
+	b, ok := step.(*buffer)
+	if !ok || b.dev != d || b.mapped || len(b.mem) < kernels.StepBytes {
+		return 0, &gpu.Error{Op: "submit", Err: fmt.Errorf("program %s: the step buffer is not a live buffer of "+
+			"this device with %d bytes", e.program.Name, kernels.StepBytes)}
+	}
+	for _, o := range e.buffers {
+		if o.mem == nil {
+			return 0, &gpu.Error{Op: "submit", Err: fmt.Errorf("program %s: a buffer of it was freed", e.program.Name)}
+		}
+	}
+	return d.queue.submit(job{e, b, d.seed}), nil
+}
+
+// replay runs on the queue's goroutine.
+func (d *Device) replay(j job) error {
+	if len(j.x.ops) == 0 {
+		return nil
+	}
+	j.x.rebind(j.step)
+	r, _, _ := purego.SyscallN(d.lib.run, uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))),
+		uintptr(len(j.x.ops)), j.step.addr(), uintptr(j.seed))
+	if int32(r) != 0 {
+		return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s: %w", j.x.program.Name, unix.Errno(r))}
+	}
+	return nil
+}
+
+// Wait returns when submission n has finished. It allocates only when more calls wait at a time than ever before.
+func (d *Device) Wait(ctx context.Context, n uint64) error { return d.queue.wait(ctx, n) }
+
+// Close waits for what is in flight and frees everything. Closing twice does nothing. The library stays
+// linked, since its threads run in it.
+func (d *Device) Close() error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	d.queue.close()
+	for x := range d.execs {
+		d.discard(x)
+	}
+	for b := range d.buffers {
+		d.release(b)
+	}
+	unmap(d.zero)
+	d.zero = nil
+	return nil
+}
+
+func (d *Device) isClosed() bool { return d.closed }
+
+// memory is the size of the machine's memory in bytes.
+func memory() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return math.MaxInt64
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}
+
+// processor is the name that the system gives the processor.
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "x86-64 processor"
+	}
+	for line := range strings.Lines(string(info)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "x86-64 processor"
+}

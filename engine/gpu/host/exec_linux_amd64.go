@@ -1,0 +1,203 @@
+package host
+
+import (
+	"fmt"
+	"sort"
+	"unsafe"
+
+	"sotto/engine/gpu"
+	"sotto/kernels"
+)
+
+// The structures that the kernel library reads; they mirror its C side field by field.
+type (
+	cArgs struct {
+		buf   [31]uintptr // 0: parameters
+		tgoff [31]uint32
+		pad   uint32
+	}
+	cLimit struct{ dim, offset, div, pad uint32 }
+	cOp    struct {
+		fn        uintptr
+		args      uintptr
+		pad0      uintptr
+		grid, tg  [3]uint32
+		stage     uint32
+		nlimits   uint32
+		limits    [gpu.MaxLimits]cLimit
+		stepIndex int32
+		pad1      uint32
+	}
+)
+
+// noStep says that the library need not bind the step buffer: the driver does, for it also binds parts of it.
+const noStep = -1
+
+// paramAlign keeps parameter structs apart in cache.
+const paramAlign = 64
+
+// exec is a program packed for the library: ops sorted by stage, their arguments and parameters, all in one
+// block outside the Go heap.
+type exec struct {
+	dev     *Device
+	program *gpu.Program
+	block   []byte // nil once freed
+	ops     []cOp
+	steps   []stepRef
+	buffers []*buffer // bound
+	step    *buffer   // the step buffer that the arguments point at now; the queue's goroutine owns it
+}
+
+// stepRef is an argument that lies in the step buffer.
+type stepRef struct {
+	slot *uintptr
+	off  uintptr
+}
+
+func (x *exec) Program() *gpu.Program { return x.program }
+
+// Free waits for what is in flight. Freeing twice does nothing.
+func (x *exec) Free() {
+	if x.block == nil {
+		return
+	}
+	x.dev.queue.drain()
+	x.dev.discard(x)
+}
+
+func (d *Device) discard(x *exec) {
+	delete(d.execs, x)
+	unmap(x.block)
+	x.block, x.ops, x.steps = nil, nil, nil
+}
+
+// Compile checks the program against the library and the buffers, and packs it.
+func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+	if d.isClosed() {
+		return nil, &gpu.Error{Op: "compile", Err: gpu.ErrClosed}
+	}
+	if err := p.Validate(); err != nil {
+		return nil, &gpu.Error{Op: "compile", Err: err}
+	}
+	x := &exec{dev: d, program: p}
+	bound, err := d.bindings(p, bind)
+	if err != nil {
+		return nil, &gpu.Error{Op: "compile", Err: fmt.Errorf("program %s: %w", p.Name, err)}
+	}
+	for _, b := range bound {
+		x.buffers = append(x.buffers, b)
+	}
+	if err := x.pack(bound); err != nil {
+		return nil, err
+	}
+	d.execs[x] = struct{}{}
+	return x, nil
+}
+
+// bindings checks and returns the buffers of all regions of p but the step.
+func (d *Device) bindings(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (map[*gpu.Region]*buffer, error) {
+	bound := map[*gpu.Region]*buffer{}
+	owner := map[*buffer]*gpu.Region{}
+	for i := range p.Ops {
+		for j, s := range p.Ops[i].Args {
+			r := s.Region
+			if r == nil || r == gpu.Step {
+				continue
+			}
+			b, ok := bind[r].(*buffer)
+			switch {
+			case !ok || b.dev != d || b.mem == nil:
+				return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
+			case b.Size() < r.Size:
+				return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.Size())
+			case b.mapped && p.Ops[i].Kernel.Args[j].Access&kernels.Write != 0:
+				return nil, fmt.Errorf("op %s writes region %s, which is mapped for reading", p.Ops[i].Label, r.Name)
+			case owner[b] != nil && owner[b] != r:
+				return nil, fmt.Errorf("regions %s and %s share a buffer", r.Name, owner[b].Name)
+			}
+			bound[r], owner[b] = b, r
+		}
+	}
+	return bound, nil
+}
+
+// pack lays the program out in one block: ops, then arguments, then parameters.
+func (x *exec) pack(bound map[*gpu.Region]*buffer) error {
+	p := x.program
+	size := len(p.Ops) * int(unsafe.Sizeof(cOp{})+unsafe.Sizeof(cArgs{}))
+	for i := range p.Ops {
+		size += len(p.Ops[i].Params) + paramAlign
+	}
+	mem, block, err := anonymous(int64(size) + paramAlign)
+	if err != nil {
+		return &gpu.Error{Op: "compile", Err: fmt.Errorf("program %s: %w", p.Name, err)}
+	}
+	base := unsafe.Pointer(unsafe.SliceData(mem))
+	ops := unsafe.Slice((*cOp)(base), len(p.Ops))
+	args := unsafe.Slice((*cArgs)(unsafe.Add(base, len(ops)*int(unsafe.Sizeof(cOp{})))), len(ops))
+	free := len(ops) * int(unsafe.Sizeof(cOp{})+unsafe.Sizeof(cArgs{}))
+	stages, order := p.Stages(), make([]int, len(ops))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return stages[order[a]] < stages[order[b]] })
+	for at, i := range order {
+		free = (free + paramAlign - 1) / paramAlign * paramAlign
+		params := mem[free : free+len(p.Ops[i].Params)]
+		free += copy(params, p.Ops[i].Params)
+		if err := x.packOp(&ops[at], &args[at], &p.Ops[i], params, bound); err != nil {
+			unmap(block)
+			return err
+		}
+		ops[at].stage = uint32(stages[i])
+	}
+	x.block, x.ops = block, ops
+	return nil
+}
+
+func (x *exec) packOp(o *cOp, a *cArgs, op *gpu.Op, params []byte, bound map[*gpu.Region]*buffer) error {
+	l := x.dev.lib
+	k, ok := l.kernels[op.Kernel.Name]
+	if !ok {
+		return &gpu.Error{Op: "compile", Kernel: op.Kernel.Name, Err: fmt.Errorf("op %s: not in the kernel library",
+			op.Label)}
+	}
+	threads := op.Simdgroups * uint32(l.simd)
+	if k.maxThreads != 0 && threads > k.maxThreads {
+		return &gpu.Error{Op: "compile", Kernel: op.Kernel.Name, Err: fmt.Errorf(
+			"op %s: %d threads a threadgroup, at most %d", op.Label, threads, k.maxThreads)}
+	}
+	*o = cOp{fn: k.fn, args: uintptr(unsafe.Pointer(a)), grid: op.Grid, tg: [3]uint32{threads, 1, 1},
+		nlimits: uint32(len(op.Limits)), stepIndex: noStep}
+	for i, lim := range op.Limits {
+		o.limits[i] = cLimit{dim: uint32(lim.Dim), offset: lim.Offset, div: lim.Div}
+	}
+	zero := uintptr(unsafe.Pointer(unsafe.SliceData(x.dev.zero)))
+	for i := range a.buf {
+		a.buf[i] = zero
+	}
+	if len(params) > 0 {
+		a.buf[0] = uintptr(unsafe.Pointer(unsafe.SliceData(params)))
+	}
+	for i, s := range op.Args {
+		switch {
+		case s.Len == 0:
+		case s.Region == gpu.Step:
+			x.steps = append(x.steps, stepRef{&a.buf[1+i], uintptr(s.Off)})
+		default:
+			a.buf[1+i] = bound[s.Region].addr() + uintptr(s.Off)
+		}
+	}
+	return nil
+}
+
+// rebind points the arguments at another step buffer.
+func (x *exec) rebind(step *buffer) {
+	if x.step == step {
+		return
+	}
+	x.step = step
+	for _, r := range x.steps {
+		*r.slot = step.addr() + r.off
+	}
+}

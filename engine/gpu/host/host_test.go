@@ -1,0 +1,79 @@
+//go:build linux && amd64
+
+package host_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sotto/engine/gpu"
+	"sotto/engine/gpu/gputest"
+	"sotto/engine/gpu/host"
+)
+
+var (
+	exactFlag = flag.String("exact", "", "path of the exact kernel library (default build/kernels/exact.so)")
+	fastFlag  = flag.String("fast", "", "path of the fast kernel library (default: the embedded one)")
+)
+
+// root is the module's folder.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("no go.mod above the test's folder")
+		}
+		dir = up
+	}
+}
+
+func exactPath(t testing.TB) string {
+	t.Helper()
+	path := *exactFlag
+	if path == "" {
+		path = filepath.Join(root(t), "build", "kernels", "exact.so")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("the exact kernel library is missing, run `make kernels`: %v", err)
+	}
+	return path
+}
+
+func open(t testing.TB, o host.Options) gpu.Device {
+	t.Helper()
+	dev, err := host.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+// builds are both kernel libraries.
+func builds(t *testing.T, run func(t *testing.T, o host.Options)) {
+	t.Run("exact", func(t *testing.T) { run(t, host.Options{Library: exactPath(t)}) })
+	t.Run("fast", func(t *testing.T) { run(t, host.Options{Library: *fastFlag}) })
+}
+
+func TestKernels(t *testing.T) {
+	builds(t, func(t *testing.T, o host.Options) {
+		dev := open(t, o)
+		for _, s := range gputest.Suites() {
+			t.Run(s.Name, func(t *testing.T) { s.Run(t, dev) })
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// library is one loaded copy of a kernel library.
+type library struct {
+	handle  uintptr
+	run     uintptr // int msl_run(msl_op*, u32 n, void* step, u64 seed)
+	simd    int
+	kernels map[string]entry
+}
+
+// entry is a kernel of a library.
+type entry struct {
+	fn         uintptr
+	maxThreads uint32 // a threadgroup; 0: no bound of its own
+}
+
+// cKernel mirrors struct msl_kernel.
+type cKernel struct {
+	name       unsafe.Pointer
+	fn         uintptr
+	maxThreads uint32
+	tgBytes    uint32
+}
+
+// errNoLibrary says how to get the embedded library.
+var errNoLibrary = errors.New("this binary was built without the kernel library: run `make kernels` and build again")
+
+// image is the content of the library that opts choose, and a name for messages.
+func image(path string) (data []byte, name string, err error) {
+	if path != "" {
+		data, err = os.ReadFile(path)
+		return data, path, err
+	}
+	data, err = fastDir.ReadFile(fastPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errNoLibrary
+	}
+	return data, "embedded kernel library", err
+}
+
+// load links a private copy of a library, so that two devices share no state, and starts its threads.
+func load(path string, threads int) (*library, error) {
+	data, name, err := image(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := link(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	l := &library{handle: h}
+	if err := l.bind(threads); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), purego.Dlclose(h))
+	}
+	return l, nil
+}
+
+// link hands the image to the dynamic linker through memory; where that is not allowed, through a temporary
+// file that is gone again before link returns.
+func link(data []byte) (uintptr, error) {
+	f, err := memFile(data)
+	if err == nil {
+		h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err = errors.Join(err, f.Close()); err == nil {
+			return h, nil
+		}
+	}
+	h, err2 := linkFile(data)
+	if err2 != nil {
+		return 0, errors.Join(err, err2)
+	}
+	return h, nil
+}
+
+func memFile(data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("sotto-kernels", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "sotto-kernels")
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(fmt.Errorf("memfd: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+func linkFile(data []byte) (h uintptr, err error) {
+	f, err := os.CreateTemp("", "sotto-kernels-*.so")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, err
+	}
+	return purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+// bind finds the library's symbols, reads its table of kernels and starts its threads.
+func (l *library) bind(threads int) error {
+	var start, table, simd uintptr
+	for _, s := range []struct {
+		name string
+		addr *uintptr
+	}{{"msl_init", &start}, {"msl_run", &l.run}, {"sotto_kernels", &table}, {"sotto_simd", &simd}} {
+		a, err := purego.Dlsym(l.handle, s.name)
+		if err != nil {
+			return err
+		}
+		*s.addr = a
+	}
+	l.simd = int(*(*uint32)(pointer(simd)))
+	if l.simd != 1 && l.simd != 32 {
+		return fmt.Errorf("built for %d lanes a simdgroup, want 1 or 32", l.simd)
+	}
+	l.kernels = map[string]entry{}
+	for k := (*cKernel)(pointer(table)); k.name != nil; k = (*cKernel)(unsafe.Add(unsafe.Pointer(k), unsafe.Sizeof(*k))) {
+		l.kernels[cString(k.name)] = entry{k.fn, k.maxThreads}
+	}
+	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
+		return fmt.Errorf("start %d threads: %w", threads, unix.Errno(r))
+	}
+	return nil
+}
+
+// pointer makes a pointer of an address outside the Go heap.
+func pointer(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&addr)) }
+
+func cString(p unsafe.Pointer) string {
+	n := 0
+	for *(*byte)(unsafe.Add(p, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(p), n))
+}
