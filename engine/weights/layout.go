@@ -39,7 +39,8 @@ type Layout struct {
 	entries []Entry
 	index   map[string]int
 	size    int64
-	data    int64
+	data    int64 // bytes of all streams
+	hash    string
 }
 
 // Plan places the items of a recipe one after another; the file has no header. It reads no checkpoint, so it
@@ -67,6 +68,7 @@ func Plan(r Recipe) (*Layout, error) {
 		return nil, errTooLarge
 	}
 	l.size = size
+	l.hash = hashEntries(l.entries)
 	return l, nil
 }
 
@@ -113,10 +115,12 @@ func (l *Layout) Lookup(name string) (Entry, bool) {
 
 // Hash identifies everything that decides the bytes of a pack but the tensors themselves: the version, the
 // items, their sources and their offsets.
-func (l *Layout) Hash() string {
+func (l *Layout) Hash() string { return l.hash }
+
+func hashEntries(entries []Entry) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "layout %d\n", LayoutVersion)
 	// Strings, integers and lists of them always encode, and a hash takes every write.
-	_ = json.NewEncoder(h).Encode(l.entries)
+	_ = json.NewEncoder(h).Encode(entries)
 	return hex.EncodeToString(h.Sum(nil))
 }

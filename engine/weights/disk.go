@@ -1,0 +1,74 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// SpaceError reports a volume that is too full for a pack.
+type SpaceError struct {
+	Dir        string
+	Need, Free int64 // bytes
+}
+
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("the pack needs %.2f GB, %.2f GB are free in %s", float64(e.Need)/1e9, float64(e.Free)/1e9, e.Dir)
+}
+
+// checkSpace compares the free space of a folder's volume with need bytes.
+func checkSpace(dir string, need int64) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	free, ok := product(int64(st.Bavail), int64(st.Bsize))
+	if ok && free < need {
+		return &SpaceError{Dir: dir, Need: need, Free: free}
+	}
+	return nil
+}
+
+// lockPoll is how often a waiting process looks whether the lock is free.
+const lockPoll = 20 * time.Millisecond
+
+// lockDir takes the lock of a folder of packs, waiting while another process or goroutine has it, and returns
+// its release. The system releases the lock of a process that dies.
+func lockDir(ctx context.Context, dir string) (release func(), err error) {
+	path := filepath.Join(dir, ".lock")
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil && current(f, path) {
+			// Removed before it is released: who opened it meanwhile finds that it is no longer current.
+			return func() { _ = os.Remove(path); _ = f.Close() }, nil
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for %s: %w", path, context.Cause(ctx))
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// current tells whether path still names the open file.
+func current(f *os.File, path string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
+}
