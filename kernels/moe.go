@@ -1,10 +1,6 @@
 package kernels
 
-import (
-	"encoding/binary"
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 // Bounds of the mixture-of-experts family.
 const (
@@ -17,10 +13,9 @@ const (
 	// RouteBlock is the number of rows that one simdgroup of RouteHist sorts.
 	RouteBlock = 32
 
-	expertRows   = 4 // weight rows of a simdgroup: two outputs of gate/up, four of down
-	expertGroups = 2 // simdgroups of a threadgroup
-	combineCols  = 64
-	maxDecode    = 5 // rows of a decode pass
+	expertRows   = 4  // weight rows of a simdgroup: two outputs of gate/up, four of down
+	expertGroups = 2  // simdgroups of a threadgroup
+	combineCols  = 64 // columns of a simdgroup of CombineRows
 )
 
 // moeKernels is this family's part of the catalogue.
@@ -72,7 +67,7 @@ func (e ExpertGateUp) Launch() (Launch, error) {
 	}
 	p := ExpertParams{N: uint32(2 * e.I), K: uint32(e.K), TopK: uint32(e.TopK), Experts: uint32(e.Experts)}
 	grid := [3]uint32{expertBlocks(2 * e.I), uint32(e.TopK), uint32(e.Rows)}
-	return moeLaunch(gateUpKernel(e.Format, e.DType), p, grid, expertGroups, rowsLimit(2, 1))
+	return moeLaunch(gateUpKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(2, 1)), nil
 }
 
 // ExpertDown adds the experts' outputs to the residual stream: y[r] += sum over slots j of w[r][j] * (expert
@@ -104,7 +99,7 @@ func (e ExpertDown) Launch() (Launch, error) {
 	}
 	p := ExpertParams{uint32(e.N), uint32(e.K), uint32(e.TopK), uint32(e.Experts), uint32(e.Stride)}
 	grid := [3]uint32{expertBlocks(e.N), uint32(e.Rows), 1}
-	return moeLaunch(downKernel(e.Format, e.DType), p, grid, expertGroups, rowsLimit(1, 1))
+	return moeLaunch(downKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(1, 1)), nil
 }
 
 // ExpertGateUpRows is ExpertGateUp for many rows, sorted by expert: slot s = order[first+i] of a tile reads row
@@ -131,7 +126,7 @@ func (e ExpertGateUpRows) Launch() (Launch, error) {
 	}
 	p := ExpertParams{N: uint32(2 * e.I), K: uint32(e.K), TopK: uint32(e.TopK), Experts: uint32(e.Experts)}
 	grid := tileGrid(expertBlocks(2*e.I), e.Experts, e.TopK, e.Rows)
-	return moeLaunch(gateUpRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowsLimit(2, 1))
+	return moeLaunch(gateUpRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(2, 1)), nil
 }
 
 // ExpertDownRows computes d[s] = expert of slot s times h[s] for all slots, sorted by expert. Args after step: h
@@ -157,7 +152,7 @@ func (e ExpertDownRows) Launch() (Launch, error) {
 	}
 	p := ExpertParams{N: uint32(e.N), K: uint32(e.K), TopK: uint32(e.TopK), Experts: uint32(e.Experts)}
 	grid := tileGrid(expertBlocks(e.N), e.Experts, e.TopK, e.Rows)
-	return moeLaunch(downRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowsLimit(2, 1))
+	return moeLaunch(downRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(2, 1)), nil
 }
 
 // CombineRows is the end of ExpertDown for many rows: y[r] += sum over slots j of w[r][j]*d[r*TopK+j] +
@@ -185,8 +180,8 @@ func (c CombineRows) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := ExpertParams{N: uint32(c.N), TopK: uint32(c.TopK), Experts: uint32(c.Experts), Stride: uint32(c.Stride)}
-	grid := [3]uint32{ceilDiv32(c.N, expertGroups*combineCols), uint32(c.Rows), 1}
-	return moeLaunch(combineKernel(c.DType), p, grid, expertGroups, rowsLimit(1, 1))
+	grid := [3]uint32{ceilDiv(c.N, expertGroups*combineCols), uint32(c.Rows), 1}
+	return moeLaunch(combineKernel(c.DType), p, grid, expertGroups, rowLimit(1, 1)), nil
 }
 
 func gateUpKernel(f Format, d DType) Kernel {
@@ -227,59 +222,46 @@ func combineKernel(d DType) Kernel {
 // expertArgs lists step, the inputs, the streams of the weights, what follows them, and the output.
 func expertArgs(f Format, inputs, after []string, out Arg) []Arg {
 	args := []Arg{{StepArg, Read}}
-	weights := []string{"codes", "scales", "biases"}
-	if f == B16 {
-		weights = weights[:1]
+	for _, n := range inputs {
+		args = append(args, Arg{n, Read})
 	}
-	for _, names := range [][]string{inputs, weights, after} {
-		for _, n := range names {
-			args = append(args, Arg{n, Read})
-		}
+	args = append(args, weightArgs(f)...)
+	for _, n := range after {
+		args = append(args, Arg{n, Read})
 	}
 	return append(args, out)
 }
 
 // expertBlocks is the number of threadgroups over n weight rows of an expert.
-func expertBlocks(n int) uint32 { return ceilDiv32(n, expertGroups*expertRows) }
+func expertBlocks(n int) uint32 { return ceilDiv(n, expertGroups*expertRows) }
 
 // tileGrid lays tile t at (t%TopK, t/TopK) of dimensions 1 and 2: r live rows make at most r*TopK tiles, so a
 // limit of r on dimension 2 never cuts a tile off.
 func tileGrid(blocks uint32, experts, topK, rows int) [3]uint32 {
-	return [3]uint32{blocks, uint32(topK), ceilDiv32(MaxTiles(experts, topK, rows), topK)}
+	return [3]uint32{blocks, uint32(topK), ceilDiv(MaxTiles(experts, topK, rows), topK)}
 }
 
-func moeLaunch(k Kernel, params any, grid [3]uint32, groups uint32, limits ...Limit) (Launch, error) {
-	b, err := binary.Append(nil, binary.LittleEndian, params)
-	if err != nil {
-		return Launch{}, fmt.Errorf("kernel %s: parameters: %w", k.Name, err)
-	}
-	return Launch{Kernel: &k, Params: b, Grid: grid, Simdgroups: groups, Limits: limits}, nil
+func moeLaunch(k Kernel, params any, grid [3]uint32, groups uint32, limits ...Limit) Launch {
+	return Launch{Kernel: &k, Params: pack(params), Grid: grid, Simdgroups: groups, Limits: limits}
 }
-
-// rowsLimit cuts a grid dimension of one threadgroup for each div rows to the live rows.
-func rowsLimit(dim int, div uint32) Limit {
-	return Limit{Dim: dim, Offset: uint32(StepOffset + unsafe.Offsetof(StepParams{}.Rows)), Div: div}
-}
-
-func ceilDiv32(n, d int) uint32 { return uint32((n + d - 1) / d) }
 
 func checkDecodeRows(op string, rows int) error {
-	if rows < 1 || rows > maxDecode {
-		return &UnsupportedError{op, fmt.Sprintf("%d rows, want 1 to %d", rows, maxDecode)}
+	if rows < 1 || rows > maxExactRows {
+		return unsupported(op, "%d rows, want 1 to %d", rows, maxExactRows)
 	}
 	return nil
 }
 
 func checkRows(op string, rows int) error {
 	if rows < 1 || rows > MaxRows {
-		return &UnsupportedError{op, fmt.Sprintf("%d rows, want 1 to %d", rows, MaxRows)}
+		return unsupported(op, "%d rows, want 1 to %d", rows, MaxRows)
 	}
 	return nil
 }
 
 func checkStride(op string, stride, least int) error {
-	if stride < least || int64(stride)*MaxRows > 1<<32-1 {
-		return &UnsupportedError{op, fmt.Sprintf("stride %d of the logits, want at least %d", stride, least)}
+	if stride < least || stride > maxExtent {
+		return unsupported(op, "stride %d of the logits, want at least %d", stride, least)
 	}
 	return nil
 }
@@ -288,27 +270,17 @@ func checkStride(op string, stride, least int) error {
 func checkRouting(op string, experts, topK int) error {
 	switch {
 	case experts < 1 || experts > MaxExperts:
-		return &UnsupportedError{op, fmt.Sprintf("%d experts, want 1 to %d", experts, MaxExperts)}
-	case topK < 1 || topK > MaxTopK || topK > experts:
-		return &UnsupportedError{op, fmt.Sprintf("%d of %d experts a row, want 1 to %d", topK, experts, MaxTopK)}
+		return unsupported(op, "%d experts, want 1 to %d", experts, MaxExperts)
+	case topK < 1 || topK > min(MaxTopK, experts):
+		return unsupported(op, "%d of %d experts a row, want 1 to %d", topK, experts, min(MaxTopK, experts))
 	}
 	return nil
 }
 
-// checkExperts bounds the matrices of one layer: n rows of k inputs an expert. One expert has fewer than 2^32 weights.
+// checkExperts bounds the matrices of a layer: n rows of k inputs an expert.
 func checkExperts(op string, f Format, d DType, experts, topK, n, k int) error {
 	if err := checkRouting(op, experts, topK); err != nil {
 		return err
 	}
-	switch {
-	case f > B16 || d > F32:
-		return &UnsupportedError{op, fmt.Sprintf("format %d, type %d", f, d)}
-	case k < 64 || k%64 != 0:
-		return &UnsupportedError{op, fmt.Sprintf("K=%d is not a positive multiple of 64", k)}
-	case n < 1:
-		return &UnsupportedError{op, fmt.Sprintf("%d rows of weights", n)}
-	case k > 1<<20 || n > 1<<20 || int64(n)*int64(k) > 1<<32-1:
-		return &UnsupportedError{op, fmt.Sprintf("expert of %dx%d weights, want fewer than 2^32", n, k)}
-	}
-	return nil
+	return checkMatrix(op, f, d, n, k)
 }

@@ -12,9 +12,9 @@ type RouteParams struct {
 
 // RouteTopK chooses the TopK largest of the first Experts logits of each row, ties to the lower id, and weighs them
 // by a softmax over the chosen, which equals the softmax over all renormalised: w = exp(l-max) / sum. Slots are in
-// descending order of logits. The ids are distinct and in range whatever the logits are; a row with a NaN, or with
-// an infinity among the chosen, gets NaN weights. Args after step: logits f32[rows][Stride], idx u32[rows][TopK],
-// w f32[rows][TopK].
+// descending order of logits. The ids are distinct and in range whatever the logits are; a row with a NaN, or whose
+// largest logit is infinite, gets NaN weights, as the formula says. Args after step: logits f32[rows][Stride], idx
+// u32[rows][TopK], w f32[rows][TopK].
 type RouteTopK struct {
 	Experts int // 1 to MaxExperts
 	TopK    int // 1 to MaxTopK
@@ -37,10 +37,10 @@ func (r RouteTopK) Launch() (Launch, error) {
 			break
 		}
 	}
-	groups := uint32(min(r.Rows, routeGroups))
+	groups := min(r.Rows, routeGroups)
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK), Stride: uint32(r.Stride)}
-	grid := [3]uint32{ceilDiv32(r.Rows, int(groups)), 1, 1}
-	return moeLaunch(routeTopKKernel(capacity), p, grid, groups, rowsLimit(0, groups))
+	grid := [3]uint32{ceilDiv(r.Rows, groups), 1, 1}
+	return moeLaunch(routeTopKKernel(capacity), p, grid, uint32(groups), rowLimit(0, groups)), nil
 }
 
 // RouteHist is the first step of the stable sort of slots by expert. Slot s = row*TopK + j. Rows are cut into blocks
@@ -59,7 +59,7 @@ func (r RouteHist) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK)}
-	return moeLaunch(routeHistKernel(), p, [3]uint32{uint32(RouteBlocks(r.Rows)), 1, 1}, 1, rowsLimit(0, RouteBlock))
+	return moeLaunch(routeHistKernel(), p, [3]uint32{uint32(RouteBlocks(r.Rows)), 1, 1}, 1, rowLimit(0, RouteBlock)), nil
 }
 
 // RouteScan is the second step: counts[b][e] becomes the place of the first slot of block b and expert e in the
@@ -78,7 +78,7 @@ func (r RouteScan) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK), Tile: ExpertTile}
-	return moeLaunch(routeScanKernel(), p, [3]uint32{1, 1, 1}, scanGroups)
+	return moeLaunch(routeScanKernel(), p, [3]uint32{1, 1, 1}, scanGroups), nil
 }
 
 // RouteScatter is the last step: order[counts[b][e] + rank[s]] = s. The order is stable: slots of one expert ascend.
@@ -96,7 +96,7 @@ func (r RouteScatter) Launch() (Launch, error) {
 	}
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK)}
 	grid := [3]uint32{uint32(RouteBlocks(r.Rows)), 1, 1}
-	return moeLaunch(routeScatterKernel(), p, grid, 1, rowsLimit(0, RouteBlock))
+	return moeLaunch(routeScatterKernel(), p, grid, 1, rowLimit(0, RouteBlock)), nil
 }
 
 // RouteBlocks is the number of blocks that RouteHist cuts rows into.
