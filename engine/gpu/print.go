@@ -44,7 +44,9 @@ func (op *Op) print(b *strings.Builder, stage int) {
 	fmt.Fprintf(b, "  bytes %d\n", total)
 }
 
-func accessText(a kernels.Access) string { return [...]string{"?", "r", "w", "rw"}[a&kernels.ReadWrite] }
+func accessText(a kernels.Access) string {
+	return [...]string{"?", "r", "w", "rw"}[a&kernels.ReadWrite]
+}
 
 // bytes is what the op moves through argument i: what it says it touches, else the whole range, twice where it
 // is both read and written.

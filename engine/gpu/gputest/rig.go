@@ -90,7 +90,7 @@ func (r *Rig) Op(l kernels.Launch, vars ...*Var) {
 	if l.Kernel == nil || len(vars) != len(l.Kernel.Args) {
 		r.t.Fatalf("kernel %v with %d arguments", l.Kernel, len(vars))
 	}
-	op := gpu.Op{Launch: l, Label: fmt.Sprintf("op %d", len(r.prog.Ops))}
+	op := gpu.Op{Launch: l, Label: fmt.Sprintf("number %d", len(r.prog.Ops))}
 	for i, v := range vars {
 		s := gpu.Slice{Region: v.region, Len: v.data.size}
 		switch {

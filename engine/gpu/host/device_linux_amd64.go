@@ -26,6 +26,7 @@ type Device struct {
 	queue   *queue
 	zero    []byte // never written
 	seed    uint64
+	call    [4]uintptr // arguments of the C call, kept so that they are not allocated; the queue's goroutine owns it
 	live    int64
 	buffers map[*buffer]struct{}
 	execs   map[*exec]struct{}
@@ -112,8 +113,9 @@ func (d *Device) replay(j job) error {
 		return nil
 	}
 	j.x.rebind(j.step)
-	r, _, _ := purego.SyscallN(d.lib.run, uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))),
-		uintptr(len(j.x.ops)), j.step.addr(), uintptr(j.seed))
+	d.call = [...]uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))), uintptr(len(j.x.ops)),
+		j.step.addr(), uintptr(j.seed)}
+	r, _, _ := purego.SyscallN(d.lib.run, d.call[:]...)
 	if int32(r) != 0 {
 		return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s: %w", j.x.program.Name, unix.Errno(r))}
 	}
