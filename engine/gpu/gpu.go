@@ -59,8 +59,9 @@ type Device interface {
 	Caps() Caps
 	// Alloc returns zeroed memory, aligned to 16 KiB.
 	Alloc(size int64) (Buffer, error)
-	// Map makes page-aligned memory (16 KiB, such as a mapped file) visible without a copy. The caller keeps mem
-	// alive and unmaps it after Free. The device only reads it.
+	// Map makes page-aligned memory (such as a mapped file; pages are what the system uses, 16 KiB on Apple
+	// silicon) visible without a copy. The caller keeps mem alive and unmaps it after Free. The device only
+	// reads it.
 	Map(mem []byte) (Buffer, error)
 	// Compile checks the program, fixes its stages and binds its regions. All that can fail for a reason of
 	// shape, type or missing kernels fails here.
@@ -71,7 +72,7 @@ type Device interface {
 	// Wait returns when submission n and all before it have finished, with the first error among them. When ctx
 	// ends first, the submission goes on.
 	Wait(ctx context.Context, n uint64) error
-	// Close waits for what is in flight and frees everything.
+	// Close waits for what is in flight and frees everything. Other calls then fail with ErrClosed.
 	Close() error
 }
 
@@ -91,7 +92,8 @@ type Region struct {
 	Size int64 // bytes
 }
 
-// Step stands for the step buffer, the only binding that changes between replays.
+// Step stands for the step buffer, the only binding that changes between replays. It is bound to the argument
+// named [kernels.StepArg], which gets the buffer's start; the Slice says how far the op reads or writes it.
 var Step = &Region{Name: "step", Size: kernels.StepBytes}
 
 // Slice is a byte range of a region.

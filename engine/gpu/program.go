@@ -97,13 +97,14 @@ func (op *Op) validateArg(i int, s Slice, names map[string]*Region) error {
 	if a.Access == 0 || a.Access > kernels.ReadWrite {
 		return fmt.Errorf("access %d", a.Access)
 	}
-	if (a.Name == kernels.StepArg) && (s.Region != Step || s.Off != 0) {
-		return errors.New("must be bound to the start of the step buffer")
-	}
-	if s.Region == nil {
-		if s != (Slice{}) || a.Access != kernels.Read {
-			return errors.New("a range without a region")
-		}
+	switch {
+	case (a.Name == kernels.StepArg) != (s.Region == Step) || s.Region == Step && s.Off != 0:
+		return fmt.Errorf("the argument named %s, and no other, is bound to the start of the step buffer", kernels.StepArg)
+	case s.Region == nil && s != (Slice{}):
+		return errors.New("a range without a region")
+	case s.Len == 0 && a.Access != kernels.Read:
+		return errors.New("unbound, but the kernel writes it")
+	case s.Region == nil:
 		return nil
 	}
 	r := s.Region

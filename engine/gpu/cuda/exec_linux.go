@@ -27,7 +27,7 @@ type launch struct {
 	fn     uintptr
 	args   args
 	params [1]unsafe.Pointer // of args
-	steps  []int             // arguments that lie in the step buffer
+	step   int               // index in args.buf of the step buffer; 0: none
 }
 
 // exec is a compiled program.
@@ -151,7 +151,7 @@ func (x *exec) fill(host []byte, at0 []int) error {
 			switch {
 			case s.Len == 0:
 			case s.Region == gpu.Step:
-				l.steps = append(l.steps, j)
+				l.step = 1 + j
 			default:
 				l.args.buf[1+j] = x.bound[s.Region].addr + uintptr(s.Off)
 			}
@@ -249,8 +249,8 @@ func (x *exec) run(step *buffer) error {
 	}
 	for i := range x.launches {
 		l := &x.launches[i]
-		for _, j := range l.steps {
-			l.args.buf[1+j] = step.addr + uintptr(l.op.Args[j].Off)
+		if l.step > 0 {
+			l.args.buf[l.step] = step.addr
 		}
 		g := l.op.Grid
 		err := a.call(a.launchKernel, l.fn, uintptr(g[0]), uintptr(g[1]), uintptr(g[2]),

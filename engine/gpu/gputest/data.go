@@ -11,8 +11,7 @@ import (
 type Data struct {
 	init []byte
 	size int64
-	step bool
-	off  int64 // in the step buffer
+	step bool // the step buffer
 }
 
 // Bytes is an argument that starts with these bytes.
@@ -60,10 +59,6 @@ func StepData(r StepRecord) Data {
 	copy(b[kernels.PagesOffset:], U32Bytes(r.Pages[:min(len(r.Pages), kernels.MaxPages)]))
 	return Data{init: b, size: kernels.StepBytes, step: true}
 }
-
-// StepPart is a later argument that is n bytes of the step buffer at off, such as the ids of the rows. The step
-// buffer's content comes from the one StepData of the run.
-func StepPart(off, n int64) Data { return Data{size: n, step: true, off: off} }
 
 // Poison is NaN as float32 and as bfloat16, and a huge index; guard is another such word.
 const (

@@ -69,14 +69,10 @@ func (r *Rig) Var(d Data) *Var {
 	r.t.Helper()
 	v := &Var{data: d}
 	switch {
-	case d.step && d.init != nil:
-		if r.step != nil {
-			r.t.Fatal("two step buffers in one run")
-		}
-		r.step = d.init
-		fallthrough
+	case d.step && r.step != nil:
+		r.t.Fatal("two step buffers in one run")
 	case d.step:
-		v.region = gpu.Step
+		v.region, r.step = gpu.Step, d.init
 	case d.size > 0:
 		v.region = &gpu.Region{Name: fmt.Sprintf("v%d", len(r.vars)), Size: guardBytes + d.size + guardBytes}
 	}
@@ -93,10 +89,7 @@ func (r *Rig) Op(l kernels.Launch, vars ...*Var) {
 	op := gpu.Op{Launch: l, Label: fmt.Sprintf("number %d", len(r.prog.Ops))}
 	for i, v := range vars {
 		s := gpu.Slice{Region: v.region, Len: v.data.size}
-		switch {
-		case v.data.step:
-			s.Off = v.data.off
-		case v.region != nil:
+		if v.region != nil && !v.data.step {
 			s.Off = guardBytes
 		}
 		op.Args = append(op.Args, s)
@@ -173,10 +166,8 @@ func (r *Rig) inspect(v *Var, step gpu.Buffer, name, what string, first bool) {
 	r.t.Helper()
 	var got []byte
 	switch {
-	case v.data.step && v.data.init != nil:
-		got = step.Bytes()[:kernels.StepBytes]
 	case v.data.step:
-		got = step.Bytes()[v.data.off : v.data.off+v.data.size]
+		got = step.Bytes()[:kernels.StepBytes]
 	case v.buf != nil:
 		mem := v.buf.Bytes()
 		end := guardBytes + len(v.data.init)
@@ -184,25 +175,14 @@ func (r *Rig) inspect(v *Var, step gpu.Buffer, name, what string, first bool) {
 		r.guarded(what, "after "+name, mem, end, len(mem))
 		got = mem[guardBytes:end]
 	}
-	if !v.written && v.data.init != nil && !(v.data.step && r.stepWritten()) {
-		if i := differ(got, v.data.init); i >= 0 {
-			r.t.Fatalf("%s: %s is only read, but its byte %d changed", what, name, i)
-		}
+	if i := differ(got, v.data.init); i >= 0 && !v.written {
+		r.t.Fatalf("%s: %s is only read, but its byte %d changed", what, name, i)
 	}
 	if first {
 		v.out = bytes.Clone(got)
 	} else if i := differ(got, v.out); i >= 0 {
 		r.t.Fatalf("%s: %s differs from the first run at byte %d", what, name, i)
 	}
-}
-
-func (r *Rig) stepWritten() bool {
-	for _, v := range r.vars {
-		if v.data.step && v.written {
-			return true
-		}
-	}
-	return false
 }
 
 // guarded checks that mem[from:to] still holds guard words.

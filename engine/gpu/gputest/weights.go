@@ -22,12 +22,12 @@ type Weights struct {
 	Values []float64 // [N][K], exactly scale*code+bias of the stored numbers
 }
 
-// Args are the three streams as arguments; scales and biases are unbound for B16.
-func (w *Weights) Args() (codes, scales, biases Data) {
+// Streams are the matrix as the arguments of a kernel: codes, scales, biases, or codes alone for B16.
+func (w *Weights) Streams() []Data {
 	if w.Format == kernels.B16 {
-		return Bytes(w.Codes), None(), None()
+		return []Data{Bytes(w.Codes)}
 	}
-	return Bytes(w.Codes), Bytes(w.Scales), Bytes(w.Biases)
+	return []Data{Bytes(w.Codes), Bytes(w.Scales), Bytes(w.Biases)}
 }
 
 // Row is what row n stands for.

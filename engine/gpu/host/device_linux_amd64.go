@@ -112,7 +112,6 @@ func (d *Device) replay(j job) error {
 	if len(j.x.ops) == 0 {
 		return nil
 	}
-	j.x.rebind(j.step)
 	d.call = [...]uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))), uintptr(len(j.x.ops)),
 		j.step.addr(), uintptr(j.seed)}
 	r, _, _ := purego.SyscallN(d.lib.run, d.call[:]...)

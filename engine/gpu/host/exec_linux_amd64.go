@@ -1,8 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"unsafe"
 
 	"sotto/engine/gpu"
@@ -30,7 +31,7 @@ type (
 	}
 )
 
-// noStep says that the library need not bind the step buffer: the driver does, for it also binds parts of it.
+// noStep is the stepIndex of an op that does not see the step buffer.
 const noStep = -1
 
 // paramAlign keeps parameter structs apart in cache.
@@ -43,15 +44,7 @@ type exec struct {
 	program *gpu.Program
 	block   []byte // nil once freed
 	ops     []cOp
-	steps   []stepRef
 	buffers []*buffer // bound
-	step    *buffer   // the step buffer that the arguments point at now; the queue's goroutine owns it
-}
-
-// stepRef is an argument that lies in the step buffer.
-type stepRef struct {
-	slot *uintptr
-	off  uintptr
 }
 
 func (x *exec) Program() *gpu.Program { return x.program }
@@ -68,7 +61,7 @@ func (x *exec) Free() {
 func (d *Device) discard(x *exec) {
 	delete(d.execs, x)
 	unmap(x.block)
-	x.block, x.ops, x.steps = nil, nil, nil
+	x.block, x.ops = nil, nil
 }
 
 // Compile checks the program against the library and the buffers, and packs it.
@@ -140,7 +133,7 @@ func (x *exec) pack(bound map[*gpu.Region]*buffer) error {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(a, b int) bool { return stages[order[a]] < stages[order[b]] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(stages[a], stages[b]) })
 	for at, i := range order {
 		free = (free + paramAlign - 1) / paramAlign * paramAlign
 		params := mem[free : free+len(p.Ops[i].Params)]
@@ -183,21 +176,10 @@ func (x *exec) packOp(o *cOp, a *cArgs, op *gpu.Op, params []byte, bound map[*gp
 		switch {
 		case s.Len == 0:
 		case s.Region == gpu.Step:
-			x.steps = append(x.steps, stepRef{&a.buf[1+i], uintptr(s.Off)})
+			o.stepIndex = int32(1 + i)
 		default:
 			a.buf[1+i] = bound[s.Region].addr() + uintptr(s.Off)
 		}
 	}
 	return nil
-}
-
-// rebind points the arguments at another step buffer.
-func (x *exec) rebind(step *buffer) {
-	if x.step == step {
-		return
-	}
-	x.step = step
-	for _, r := range x.steps {
-		*r.slot = step.addr() + r.off
-	}
 }
