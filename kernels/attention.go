@@ -95,7 +95,11 @@ func (a AttnDecode) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	grid := [3]uint32{uint32(a.KVHeads), uint32(min(a.MaxBlocks, attnWaves)), 1}
-	return moeLaunch(attnDecodeKernel(a.DType, a.Dim), Attention(a).params(), grid, attnSGs, blocksLimit(1))
+	k := attnDecodeKernel(a.DType, a.Dim)
+	return Launch{
+		Kernel: &k, Params: pack(Attention(a).params()), Grid: grid,
+		Simdgroups: attnSGs, Limits: []Limit{blocksLimit(1)},
+	}, nil
 }
 
 // AttnMerge joins the partial results of AttnDecode in ascending order of key blocks and applies the gate. Args after
@@ -112,12 +116,15 @@ func (a AttnMerge) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	k := attnMergeKernel(a.DType, a.Dim)
-	groups := ceilDiv32(a.Dim, attnSlice)
-	return moeLaunch(k, Attention(a).mergeParams(), [3]uint32{uint32(a.Heads), 1, 1}, groups)
+	groups := ceilDiv(a.Dim, attnSlice)
+	return Launch{
+		Kernel: &k, Params: pack(Attention(a).mergeParams()), Grid: [3]uint32{uint32(a.Heads), 1, 1},
+		Simdgroups: groups,
+	}, nil
 }
 
 // AttnStore is the first half of attention for many rows: norm and rotation of q and k, keys and values stored. Args
-// after step: p T[rows][PStride], q_norm bf16[Dim], k_norm bf16[Dim], q T[rows][Heads][Dim], k (written), v (written).
+// after step: p T[rows][PStride], q_norm bf16[Dim], k_norm bf16[Dim], q T[rows][Heads][Dim], k and v (written).
 type AttnStore Attention
 
 // Launch returns the dispatch: grid (heads of q, k and v by four, rows).
@@ -129,9 +136,12 @@ func (a AttnStore) Launch() (Launch, error) {
 	if err := checkRows(op, a.Rows); err != nil {
 		return Launch{}, err
 	}
-	grid := [3]uint32{ceilDiv32(a.Heads+2*a.KVHeads, attnSGs), uint32(a.Rows), 1}
+	grid := [3]uint32{ceilDiv(a.Heads+2*a.KVHeads, attnSGs), uint32(a.Rows), 1}
 	k := attnStoreKernel(a.DType, a.Dim)
-	return moeLaunch(k, Attention(a).params(), grid, attnSGs, rowsLimit(1, 1))
+	return Launch{
+		Kernel: &k, Params: pack(Attention(a).params()), Grid: grid,
+		Simdgroups: attnSGs, Limits: []Limit{rowLimit(1, 1)},
+	}, nil
 }
 
 // AttnRows is the second half: causal attention of each row over all keys up to its own position, block by block as
@@ -151,9 +161,12 @@ func (a AttnRows) Launch() (Launch, error) {
 	lines := attnLines(a.Dim)
 	group := a.Heads / a.KVHeads
 	tile := max(1, lines/group)
-	grid := [3]uint32{ceilDiv32(a.Rows, tile), uint32(a.KVHeads), ceilDiv32(group, lines)}
+	grid := [3]uint32{ceilDiv(a.Rows, tile), uint32(a.KVHeads), ceilDiv(group, lines)}
 	k := attnRowsKernel(a.DType, a.Dim)
-	return moeLaunch(k, Attention(a).mergeParams(), grid, attnSGs, rowsLimit(0, uint32(tile)))
+	return Launch{
+		Kernel: &k, Params: pack(Attention(a).mergeParams()), Grid: grid,
+		Simdgroups: attnSGs, Limits: []Limit{rowLimit(0, tile)},
+	}, nil
 }
 
 // attnLines is the number of (row, query head) pairs that a threadgroup holds the scores of a key block for.
@@ -207,26 +220,26 @@ func (a Attention) check(op string) error {
 	}
 	switch {
 	case a.DType > F32:
-		return &UnsupportedError{op, fmt.Sprintf("type %d", a.DType)}
+		return unsupported(op, "type %d", a.DType)
 	case !known:
-		return &UnsupportedError{op, fmt.Sprintf("head size %d, want one of %v", a.Dim, attnDims())}
+		return unsupported(op, "head size %d, want one of %v", a.Dim, attnDims())
 	case a.KVHeads < 1 || a.Heads > 1024 || a.Heads < a.KVHeads || a.Heads%a.KVHeads != 0:
-		return &UnsupportedError{op, fmt.Sprintf("%d query heads on %d key heads", a.Heads, a.KVHeads)}
+		return unsupported(op, "%d query heads on %d key heads", a.Heads, a.KVHeads)
 	case a.Rotary < 0 || a.Rotary%2 != 0 || a.Rotary > min(a.Dim, 2*attnPairs):
-		return &UnsupportedError{op, fmt.Sprintf("%d rotated dimensions of %d", a.Rotary, a.Dim)}
+		return unsupported(op, "%d rotated dimensions of %d", a.Rotary, a.Dim)
 	case a.Rotary > 0 && !(a.Theta >= 1 && a.Theta <= math.MaxFloat32):
-		return &UnsupportedError{op, fmt.Sprintf("rotation base %v", a.Theta)}
+		return unsupported(op, "rotation base %v", a.Theta)
 	}
 	least := (a.Heads*(1+int(flag(a.Gate))) + 2*a.KVHeads) * a.Dim
 	if a.PStride < least || a.PStride > 1<<20 {
-		return &UnsupportedError{op, fmt.Sprintf("rows of %d projections, want at least %d", a.PStride, least)}
+		return unsupported(op, "rows of %d projections, want at least %d", a.PStride, least)
 	}
 	return nil
 }
 
 func (a Attention) checkBlocks(op string) error {
 	if a.MaxBlocks < 1 || a.MaxBlocks > MaxPages {
-		return &UnsupportedError{op, fmt.Sprintf("%d key blocks, want 1 to %d", a.MaxBlocks, MaxPages)}
+		return unsupported(op, "%d key blocks, want 1 to %d", a.MaxBlocks, MaxPages)
 	}
 	return nil
 }

@@ -60,7 +60,10 @@ func (s DeltaStep) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	k := deltaStepKernel(s.DType, s.KeyDim)
-	return moeLaunch(k, s.params(), [3]uint32{uint32(s.ValueHeads), 1, 1}, uint32(s.ValueDim/deltaColumns))
+	return Launch{
+		Kernel: &k, Params: pack(s.params()), Grid: [3]uint32{uint32(s.ValueHeads), 1, 1},
+		Simdgroups: uint32(s.ValueDim / deltaColumns),
+	}, nil
 }
 
 // DeltaConv is the first half of DeltaStep for many rows: convolution, norms and gates. Args after step: p
@@ -86,9 +89,13 @@ func (c DeltaConv) Launch() (Launch, error) {
 	if err := checkRows(op, c.Rows); err != nil {
 		return Launch{}, err
 	}
-	grid := [3]uint32{uint32(2*c.KeyHeads + c.ValueHeads), ceilDiv32(c.Rows, deltaConvRows), 1}
+	grid := [3]uint32{uint32(2*c.KeyHeads + c.ValueHeads), ceilDiv(c.Rows, deltaConvRows), 1}
 	groups := uint32(min(c.Rows, deltaConvSGs))
-	return moeLaunch(deltaConvKernel(c.DType, c.KeyDim), c.step().params(), grid, groups, rowsLimit(1, deltaConvRows))
+	k := deltaConvKernel(c.DType, c.KeyDim)
+	return Launch{
+		Kernel: &k, Params: pack(c.step().params()), Grid: grid,
+		Simdgroups: groups, Limits: []Limit{rowLimit(1, deltaConvRows)},
+	}, nil
 }
 
 func (c DeltaConv) step() DeltaStep {
@@ -121,7 +128,11 @@ func (s DeltaScan) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	grid := [3]uint32{uint32(s.ValueHeads), 1, 1}
-	return moeLaunch(deltaScanKernel(s.DType, s.KeyDim), step.params(), grid, uint32(s.ValueDim/deltaColumns))
+	k := deltaScanKernel(s.DType, s.KeyDim)
+	return Launch{
+		Kernel: &k, Params: pack(step.params()), Grid: grid,
+		Simdgroups: uint32(s.ValueDim / deltaColumns),
+	}, nil
 }
 
 func (s DeltaStep) params() DeltaParams {
@@ -135,16 +146,16 @@ func (s DeltaStep) check(op string) error {
 	}
 	switch {
 	case s.DType > F32:
-		return &UnsupportedError{op, fmt.Sprintf("type %d", s.DType)}
+		return unsupported(op, "type %d", s.DType)
 	case !known || s.ValueDim != s.KeyDim:
-		return &UnsupportedError{op, fmt.Sprintf("key size %d with value size %d, want both of %v",
-			s.KeyDim, s.ValueDim, deltaDims())}
+		return unsupported(op, "key size %d with value size %d, want both of %v",
+			s.KeyDim, s.ValueDim, deltaDims())
 	case s.KeyHeads < 1 || s.ValueHeads > deltaHeads || s.ValueHeads < s.KeyHeads || s.ValueHeads%s.KeyHeads != 0:
-		return &UnsupportedError{op, fmt.Sprintf("%d value heads on %d key heads", s.ValueHeads, s.KeyHeads)}
+		return unsupported(op, "%d value heads on %d key heads", s.ValueHeads, s.KeyHeads)
 	}
 	least := 2*s.KeyHeads*s.KeyDim + s.ValueHeads*(2*s.ValueDim+2)
 	if s.PStride < least || s.PStride > 1<<20 {
-		return &UnsupportedError{op, fmt.Sprintf("rows of %d projections, want at least %d", s.PStride, least)}
+		return unsupported(op, "rows of %d projections, want at least %d", s.PStride, least)
 	}
 	return nil
 }
