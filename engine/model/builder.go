@@ -65,7 +65,8 @@ func formatOf(bits int) weights.Format {
 	return weights.B16
 }
 
-// builder makes items of a Spec and checks them against the checkpoint, if there is one. It keeps the first error.
+// builder makes the items of a Spec; their formats come from the checkpoint, if there is one. It keeps the first
+// error.
 type builder struct {
 	quant quantization
 	ckpt  *weights.Checkpoint
@@ -82,7 +83,7 @@ func (b *builder) fail(err error) {
 func (b *builder) matrix(name string, cols int, sources ...weights.Source) Matrix {
 	m := Matrix{Cols: cols}
 	for _, src := range sources {
-		f := b.format(src, 0, cols)
+		f := b.format(src, cols)
 		if n := len(m.Parts); n > 0 && m.Parts[n-1].Format == f {
 			p := &m.Parts[n-1]
 			p.Sources = append(p.Sources, src)
@@ -101,7 +102,7 @@ func (b *builder) matrix(name string, cols int, sources ...weights.Source) Matri
 
 // pairs interleaves the rows of gate and up; experts is 0 for a plain matrix.
 func (b *builder) pairs(name string, experts, cols int, gate, up weights.Source) Matrix {
-	f, g := b.format(gate, experts, cols), b.format(up, experts, cols)
+	f, g := b.format(gate, cols), b.format(up, cols)
 	if f != g {
 		b.fail(fmt.Errorf("%s is stored as %v and %s as %v: both must have the same bits", gate.Name, f, up.Name, g))
 	}
@@ -116,24 +117,21 @@ func (b *builder) pairs(name string, experts, cols int, gate, up weights.Source)
 func (b *builder) experts(name string, experts, cols int, src weights.Source) Matrix {
 	it := weights.Item{
 		Name: name, Sources: []weights.Source{src}, Experts: experts, Rows: src.Rows, Cols: cols,
-		Format: b.format(src, experts, cols),
+		Format: b.format(src, cols),
 	}
 	return Matrix{Rows: it.Rows, Cols: cols, Parts: []Part{{Item: it}}}
 }
 
 // vector is a tensor without quantisation, held as dtype.
 func (b *builder) vector(name, tensor string, rows, cols int, dtype weights.Dtype) weights.Item {
-	if b.ckpt != nil {
-		b.checkTensor(tensor, []weights.Dtype{weights.BF16, weights.F32}, int64(rows), int64(cols))
-	}
 	return weights.Item{
 		Name: name, Sources: []weights.Source{{Name: tensor, Rows: rows}}, Rows: rows, Cols: cols,
 		Format: weights.Vector, Dtype: dtype,
 	}
 }
 
-// format decides how a module's weight is stored and checks its tensors.
-func (b *builder) format(src weights.Source, experts, cols int) weights.Format {
+// format decides how a module's weight is stored.
+func (b *builder) format(src weights.Source, cols int) weights.Format {
 	said, named := b.quant.modules[src.Name]
 	if !named {
 		said = b.quant.bits
@@ -156,38 +154,7 @@ func (b *builder) format(src weights.Source, experts, cols int) weights.Format {
 	case bits != 0 && b.quant.present && said != bits:
 		b.fail(fmt.Errorf("%s: the shapes say %d bits, %s says %d", src.Name, bits, configFile, said))
 	}
-	var shape []int64
-	if experts > 0 {
-		shape = append(shape, int64(experts))
-	}
-	shape = append(shape, int64(src.Rows))
-	if bits == 0 {
-		b.checkTensor(src.Name+".weight", []weights.Dtype{weights.BF16, weights.F32}, append(shape, int64(cols))...)
-		return f
-	}
-	b.checkTensor(src.Name+".weight", []weights.Dtype{weights.U32}, append(shape, int64(cols*bits/32))...)
-	for _, suffix := range []string{".scales", ".biases"} {
-		b.checkTensor(src.Name+suffix, []weights.Dtype{weights.BF16}, append(shape, int64(cols/weights.Group))...)
-	}
 	return f
-}
-
-// checkTensor wants a tensor of one of the dtypes and of the shape; dimensions of 1 do not count.
-func (b *builder) checkTensor(name string, dtypes []weights.Dtype, shape ...int64) {
-	if b.err != nil {
-		return
-	}
-	t, err := b.ckpt.Tensor(name)
-	if err != nil {
-		b.fail(err)
-		return
-	}
-	one := func(n int64) bool { return n == 1 }
-	if !slices.Equal(slices.DeleteFunc(slices.Clone(t.Shape), one), slices.DeleteFunc(slices.Clone(shape), one)) {
-		b.fail(fmt.Errorf("%s: tensor %q has shape %v, %s says %v", t.File, name, t.Shape, configFile, shape))
-	} else if !slices.Contains(dtypes, t.Dtype) {
-		b.fail(fmt.Errorf("%s: tensor %q is %s, want %v", t.File, name, t.Dtype, dtypes))
-	}
 }
 
 // words decodes a list of strings.

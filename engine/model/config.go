@@ -61,7 +61,7 @@ func families() []family {
 // Parse reads a model's config.json and, where there is one, its generation_config.json. The tensors of the
 // checkpoint decide which matrices are quantised and to how many bits; what config.json says must agree. A defect
 // of generation_config.json (nil: absent) is only a warning. Errors: a *[SyntaxError], an *[UnsupportedError], a
-// *[weights.MissingTensorError], or a message that names the field or tensor.
+// *[weights.MissingTensorError], a *[weights.ShapeError], or a message that names the field or tensor.
 func Parse(config, generation []byte, ckpt *weights.Checkpoint) (*Spec, []Warning, error) {
 	if ckpt == nil {
 		return nil, nil, errors.New("model: no checkpoint")
@@ -92,11 +92,23 @@ func parse(config, generation []byte, ckpt *weights.Checkpoint) (*Spec, []Warnin
 	if b.err != nil {
 		return nil, nil, b.err
 	}
+	if err := checkTensors(s, ckpt); err != nil {
+		return nil, nil, err
+	}
 	s.Family = fam.model
 	warnings := s.applyGeneration(generation)
 	slices.Sort(s.Stops)
 	s.Stops = slices.Compact(s.Stops)
 	return s, warnings, nil
+}
+
+// checkTensors compares the tensors of the checkpoint, if there is one, with what the Spec says of them.
+func checkTensors(s *Spec, ckpt *weights.Checkpoint) error {
+	layout, err := weights.Plan(s.Recipe())
+	if err != nil || ckpt == nil {
+		return err
+	}
+	return ckpt.Check(layout)
 }
 
 func selectFamily(root *object) (*family, error) {
