@@ -1,0 +1,46 @@
+// vmath.h: elementary functions made of IEEE operations only. They vectorise where a lane loops over many values
+// (fast host build), have no calls, and give the same bits wherever multiplication, fma and division are exact.
+#pragma once
+#include <metal_stdlib>
+using namespace metal;
+
+// e^x to about 1 unit in the last place. 0 below -87.3365 (no subnormal results), infinity above 88.3762; NaN is kept.
+// Method: x = n ln 2 + r, |r| <= ln(2)/2; polynomial of degree 6 (S. Moshier, Cephes, expf); times 2^n. Adding
+// 1.5 * 2^23 rounds x / ln 2 to the integer n and leaves n in the low bits.
+inline float vexp(float x) {
+  const float t = fma(x, 1.44269504f, 12582912.0f);
+  const float n = t - 12582912.0f;
+  const float r = fma(n, 1.90465421e-9f, fma(n, -0.693147182f, x));
+  float p = 1.9875691500e-4f;
+  p = fma(p, r, 1.3981999507e-3f);
+  p = fma(p, r, 8.3334519073e-3f);
+  p = fma(p, r, 4.1665795894e-2f);
+  p = fma(p, r, 1.6666665459e-1f);
+  p = fma(p, r, 5.0000001201e-1f);
+  p = fma(p, r * r, r) + 1.0f;
+  const float y = p * as_type<float>((as_type<uint>(t) << 23) + 0x3f800000u);
+  return x < -87.3365f ? 0.0f : (x > 88.3762f ? INFINITY : y);
+}
+
+// 1 / (1 + e^-x).
+inline float vsigmoid(float x) { return 1.0f / (1.0f + vexp(-x)); }
+
+// x / (1 + e^-x).
+inline float vsilu(float x) { return x * vsigmoid(x); }
+
+// log(1 + e^x) = max(x, 0) + log(1 + u), u = e^-|x|, to about 2 units in the last place at every x whose result is
+// normal. log(1 + u) = 2 atanh(t), t = u / (2 + u) <= 1/3, by its series.
+inline float vsoftplus(float x) {
+  const float u = vexp(-fabs(x));
+  const float t = u / (2.0f + u);
+  const float z = t * t;
+  float p = 1.0f / 17.0f;
+  p = fma(p, z, 1.0f / 15.0f);
+  p = fma(p, z, 1.0f / 13.0f);
+  p = fma(p, z, 1.0f / 11.0f);
+  p = fma(p, z, 1.0f / 9.0f);
+  p = fma(p, z, 1.0f / 7.0f);
+  p = fma(p, z, 1.0f / 5.0f);
+  p = fma(p, z, 1.0f / 3.0f);
+  return (x > 0.0f ? x : 0.0f) + fma(2.0f * t, p * z, 2.0f * t);
+}
