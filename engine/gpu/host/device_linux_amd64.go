@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -145,11 +144,14 @@ func (d *Device) Close() error {
 
 func (d *Device) isClosed() bool { return d.closed }
 
+// addressable is a bound of what a process can map.
+const addressable = 1 << 47
+
 // memory is the size of the machine's memory in bytes.
 func memory() int64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
-		return math.MaxInt64
+		return addressable
 	}
 	return int64(info.Totalram) * int64(info.Unit)
 }

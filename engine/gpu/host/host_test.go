@@ -77,3 +77,10 @@ func TestKernels(t *testing.T) {
 		}
 	})
 }
+
+func TestConformance(t *testing.T) {
+	builds(t, func(t *testing.T, o host.Options) {
+		gputest.Run(t, func(t *testing.T) gpu.Device { return open(t, o) })
+		t.Run("no garbage", func(t *testing.T) { gputest.RunNoAlloc(t, open(t, o)) })
+	})
+}

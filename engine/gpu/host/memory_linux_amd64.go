@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"math"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +33,7 @@ func (b *buffer) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData
 
 // Alloc returns zeroed memory, aligned to 16 KiB.
 func (d *Device) Alloc(size int64) (gpu.Buffer, error) {
-	if size < 1 || size > math.MaxInt64-allocAlign {
+	if size < 1 {
 		return nil, &gpu.Error{Op: "alloc", Err: fmt.Errorf("size %d", size)}
 	}
 	if d.isClosed() {
