@@ -44,7 +44,8 @@ type UnsupportedError struct {
 }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("%s: model_type %q is not supported, only %s", configFile, e.Type, strings.Join(e.Supported, ", "))
+	known := strings.Join(e.Supported, ", ")
+	return fmt.Sprintf("%s: model_type %q is not supported, only %s", configFile, e.Type, known)
 }
 
 // family builds the Spec of one model_type. root is the top level of config.json.
