@@ -11,6 +11,13 @@ constant constexpr uint MAX_TOP_K = 16;
 constant constexpr uint BLOCK_ROWS = 32;  // RouteBlock
 constant constexpr uint NONE = 0xffffffffu;
 
+// Loops over the experts of a lane: unrolled where that keeps the array in registers, vectorised where one lane has all.
+#if SIMD > 1
+#define EACH_HELD _Pragma("clang loop unroll(full)")
+#else
+#define EACH_HELD
+#endif
+
 // Key of a logit: keys compare as the logits do, with -0 == 0 and NaN below -infinity. No logit has key 0.
 inline uint route_key(float l) {
   if (isnan(l)) return 1u;
@@ -47,7 +54,7 @@ kernel void route_topk(constant RouteParams& p [[buffer(0)]], device const StepB
 
   uint key[N];
   uint bad = 0;
-#pragma clang loop unroll(full)
+  EACH_HELD
   for (uint j = 0; j < N; j++) {
     const uint e = j * SIMD + lane;
     key[j] = e < p.experts ? route_key(l[e]) : 0u;
@@ -61,14 +68,14 @@ kernel void route_topk(constant RouteParams& p [[buffer(0)]], device const StepB
   float top = 0.0f, sum = 0.0f;
   for (uint r = 0; r < p.top_k; r++) {
     uint best = 0;
-#pragma clang loop unroll(full)
+    EACH_HELD
     for (uint j = 0; j < N; j++) {
       key[j] = j * SIMD + lane == at ? 0u : key[j];  // the choice of the round before
       best = max(best, key[j]);
     }
     best = simd_max(best);
     at = NONE;
-#pragma clang loop unroll(full)
+    EACH_HELD
     for (uint j = 0; j < N; j++) at = min(at, key[j] == best ? j * SIMD + lane : NONE);
     at = simd_min(at);
     if (r == 0) top = l[at];

@@ -1,0 +1,358 @@
+package gputest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"sotto/engine/gpu"
+	"sotto/kernels"
+)
+
+// KernelExperts tests the routed experts: decode kernels against the reference, and both ways of running rows, in
+// any cut, against each other bit for bit.
+func KernelExperts(t *testing.T, dev gpu.Device) {
+	t.Run("decode", func(t *testing.T) { expertsDecode(t, dev) })
+	t.Run("rows", func(t *testing.T) { expertsRows(t, dev) })
+	t.Run("cuts", func(t *testing.T) { expertsCuts(t, dev) })
+	if dev.Caps().SIMD == 1 {
+		t.Run("many rows", func(t *testing.T) { expertsMany(t, dev) })
+	}
+}
+
+// moeShape is a layer: hidden is K of gate/up and N of down.
+type moeShape struct {
+	format                       kernels.Format
+	dtype                        kernels.DType
+	experts, topK, width, hidden int
+	stride                       int
+}
+
+func (s moeShape) String() string {
+	return fmt.Sprintf("%v %v experts %d top %d width %d hidden %d", s.format, s.dtype, s.experts, s.topK, s.width,
+		s.hidden)
+}
+
+// moeLayer is a layer with inputs for a number of rows.
+type moeLayer struct {
+	moeShape
+	rows         int
+	gateUp, down *Weights
+	x, y, ds     []float32
+	logits       []float32
+	idx          []uint32
+	w            []float32
+}
+
+func newLayer(s moeShape, rows int) *moeLayer {
+	r := Rand(s.String())
+	l := &moeLayer{
+		moeShape: s, rows: rows,
+		gateUp: RandomWeights(r, s.format, s.experts*2*s.width, s.hidden),
+		down:   RandomWeights(r, s.format, s.experts*s.hidden, s.width),
+		x:      Normal(r, s.dtype, rows*s.hidden), y: Normal(r, s.dtype, rows*s.hidden),
+		ds: Normal(r, kernels.F32, rows*s.hidden), logits: Normal(r, kernels.F32, rows*s.stride),
+	}
+	for i := range rows {
+		ids, w := refTopK(l.logits[i*s.stride:i*s.stride+s.experts], s.topK)
+		l.idx = append(l.idx, ids...)
+		for _, v := range w {
+			l.w = append(l.w, float32(v))
+		}
+	}
+	return l
+}
+
+// send makes every row choose the same experts.
+func (l *moeLayer) send(ids ...uint32) {
+	for i := range l.idx {
+		l.idx[i] = ids[i%l.topK]
+	}
+}
+
+// result is what the kernels made of rows.
+type result struct{ h, y []byte }
+
+// layerVars are the arguments that both ways share, for a class of rows whose first `live` are rows from, from+1, ...
+// of the layer. Rows beyond are poison.
+type layerVars struct {
+	step, x, idx, w, ds, logits, y, h *Var
+	gateUp, down                      []*Var
+}
+
+func (l *moeLayer) vars(rig *Rig, class, from, live int) layerVars {
+	v := layerVars{
+		step: rig.Var(liveRows(live)), h: rig.Var(OutFloats(l.dtype, class*l.topK*l.width)),
+		x:      rig.Var(padded(FloatBytes(l.dtype, part(l.x, l.hidden, from, live)), class, live)),
+		y:      rig.Var(padded(FloatBytes(l.dtype, part(l.y, l.hidden, from, live)), class, live)),
+		idx:    rig.Var(padded(U32Bytes(part(l.idx, l.topK, from, live)), class, live)),
+		w:      rig.Var(padded(F32Bytes(part(l.w, l.topK, from, live)), class, live)),
+		ds:     rig.Var(padded(F32Bytes(part(l.ds, l.hidden, from, live)), class, live)),
+		logits: rig.Var(padded(F32Bytes(part(l.logits, l.stride, from, live)), class, live)),
+	}
+	v.gateUp, v.down = streams(rig, l.gateUp), streams(rig, l.down)
+	return v
+}
+
+func part[E any](v []E, n, from, rows int) []E { return v[from*n : (from+rows)*n] }
+
+func padded(b []byte, class, live int) Data {
+	tail := make([]byte, len(b)/live*(class-live))
+	fill(tail, poison)
+	return Bytes(append(bytes.Clone(b), tail...))
+}
+
+func streams(rig *Rig, w *Weights) []*Var {
+	var v []*Var
+	for _, d := range w.Streams() {
+		v = append(v, rig.Var(d))
+	}
+	return v
+}
+
+// decode runs rows through the kernels of few rows.
+func (l *moeLayer) decode(t *testing.T, dev gpu.Device, class, from, live int) result {
+	t.Helper()
+	rig := NewRig(t, dev)
+	v := l.vars(rig, class, from, live)
+	up, err := kernels.ExpertGateUp{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
+		I: l.width, K: l.hidden}.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := kernels.ExpertDown{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
+		N: l.hidden, K: l.width, Stride: l.stride}.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rig.Op(up, slices.Concat([]*Var{v.step, v.x, v.idx}, v.gateUp, []*Var{v.h})...)
+	rig.Op(down, slices.Concat([]*Var{v.step, v.h, v.idx, v.w}, v.down, []*Var{v.ds, v.logits, v.y})...)
+	rig.Run()
+	return l.live(t, v, live)
+}
+
+// sorted runs rows through the sort and the kernels of many rows.
+func (l *moeLayer) sorted(t *testing.T, dev gpu.Device, class, from, live int) result {
+	t.Helper()
+	rig := NewRig(t, dev)
+	v := l.vars(rig, class, from, live)
+	s := addSort(t, rig, v.step, v.idx, l.experts, l.topK, class)
+	d := rig.Var(Out(4 * class * l.topK * l.hidden))
+	up, err := kernels.ExpertGateUpRows{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
+		Experts: l.experts, I: l.width, K: l.hidden}.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := kernels.ExpertDownRows{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
+		Experts: l.experts, N: l.hidden, K: l.width}.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	combine, err := kernels.CombineRows{DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts, N: l.hidden,
+		Stride: l.stride}.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rig.Op(up, slices.Concat([]*Var{v.step, v.x, s.order, s.tiles, s.ntiles}, v.gateUp, []*Var{v.h})...)
+	rig.Op(down, slices.Concat([]*Var{v.step, v.h, s.order, s.tiles, s.ntiles}, v.down, []*Var{d})...)
+	rig.Op(combine, v.step, d, v.w, v.ds, v.logits, v.y)
+	rig.Run()
+	checkPoison(t, "d", d.Out()[4*live*l.topK*l.hidden:])
+	return l.live(t, v, live)
+}
+
+// live cuts the outputs to the live rows and checks that the rest was left alone.
+func (l *moeLayer) live(t *testing.T, v layerVars, live int) result {
+	t.Helper()
+	size := int(l.dtype.Size())
+	h, y := live*l.topK*l.width*size, live*l.hidden*size
+	checkPoison(t, "h", v.h.Out()[h:])
+	checkPoison(t, "y", v.y.Out()[y:])
+	return result{v.h.Out()[:h], v.y.Out()[:y]}
+}
+
+// check compares rows from, from+1, ... with the reference. The down projection starts from the kernel's own hidden
+// rows, so that one rounding lies between input and output of each.
+func (l *moeLayer) check(t *testing.T, got result, from int) {
+	t.Helper()
+	h, y := ToFloats(l.dtype, got.h), ToFloats(l.dtype, got.y)
+	for i := range len(y) / l.hidden {
+		row := from + i
+		idx, w := part(l.idx, l.topK, row, 1), part(l.w, l.topK, row, 1)
+		var hidden [][]float32
+		for j, e := range idx {
+			mine := part(h, l.width, i*l.topK+j, 1)
+			want := refGateUp(l.gateUp, int(e), l.width, part(l.x, l.hidden, row, 1))
+			Check(t, fmt.Sprintf("hidden of row %d slot %d", row, j), mine, want, TolOf(l.dtype))
+			hidden = append(hidden, mine)
+		}
+		gate := l.logits[row*l.stride+l.experts]
+		want := refCombine(l.down, l.hidden, part(l.y, l.hidden, row, 1), idx, w, hidden, gate,
+			part(l.ds, l.hidden, row, 1))
+		Check(t, fmt.Sprintf("output of row %d", row), part(y, l.hidden, i, 1), want, TolOf(l.dtype))
+	}
+}
+
+func same(t *testing.T, what string, got, want result) {
+	t.Helper()
+	if i := differ(got.h, want.h); i >= 0 {
+		t.Errorf("%s: hidden rows differ at byte %d", what, i)
+	}
+	if i := differ(got.y, want.y); i >= 0 {
+		t.Errorf("%s: outputs differ at byte %d", what, i)
+	}
+}
+
+var formats = []kernels.Format{kernels.Q4, kernels.Q8, kernels.B16}
+
+func expertsDecode(t *testing.T, dev gpu.Device) {
+	shapes := []moeShape{
+		{experts: 8, topK: 4, width: 128, hidden: 192}, // four slots, odd groups
+		{experts: 1, topK: 1, width: 64, hidden: 64},
+		{experts: 5, topK: 5, width: 64, hidden: 320}, // every expert
+		{experts: 37, topK: 16, width: 192, hidden: 64},
+	}
+	for i, s := range shapes {
+		s.stride = s.experts + 1 + i
+		for _, s.format = range formats {
+			for _, s.dtype = range []kernels.DType{kernels.BF16, kernels.F32} {
+				t.Run(s.String(), func(t *testing.T) {
+					l := newLayer(s, 5)
+					five := l.decode(t, dev, 5, 0, 5)
+					l.check(t, five, 0)
+					for rows := 1; rows < 5; rows++ {
+						l.checkRun(t, five, l.decode(t, dev, rows, 5-rows, rows), 5-rows)
+					}
+					l.checkRun(t, five, l.decode(t, dev, 5, 2, 2), 2)
+				})
+			}
+		}
+	}
+	t.Run("odd outputs", func(t *testing.T) { oddOutputs(t, dev) })
+}
+
+// oddOutputs tests numbers of outputs that no simdgroup divides.
+func oddOutputs(t *testing.T, dev gpu.Device) {
+	for _, n := range []int{1, 3, 4, 7, 257} {
+		t.Run(fmt.Sprintf("gateup %d", n), func(t *testing.T) {
+			r := Rand(t.Name())
+			w := RandomWeights(r, kernels.Q4, 3*2*n, 128)
+			x, idx := Normal(r, kernels.F32, 128), []uint32{2, 0}
+			l, err := kernels.ExpertGateUp{DType: kernels.F32, Rows: 1, TopK: 2, Experts: 3, I: n, K: 128}.Launch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := slices.Concat([]Data{liveRows(1), F32s(x), U32s(idx)}, w.Streams(), []Data{Out(4 * 2 * n)})
+			out := RunOp(t, dev, l, args...)
+			got := ToF32(out[len(out)-1])
+			for j, e := range idx {
+				Check(t, "hidden", part(got, n, j, 1), refGateUp(w, int(e), n, x), TolOf(kernels.F32))
+			}
+		})
+		t.Run(fmt.Sprintf("down %d", n), func(t *testing.T) {
+			r := Rand(t.Name())
+			w := RandomWeights(r, kernels.Q4, 3*n, 64)
+			h, idx, weight := Normal(r, kernels.F32, 2*64), []uint32{1, 2}, []float32{0.25, 0.75}
+			y, ds, logits := Normal(r, kernels.F32, n), Normal(r, kernels.F32, n), Normal(r, kernels.F32, 4)
+			l, err := kernels.ExpertDown{
+				DType: kernels.F32, Rows: 1, TopK: 2, Experts: 3, N: n, K: 64, Stride: 4,
+			}.Launch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := slices.Concat([]Data{liveRows(1), F32s(h), U32s(idx), F32s(weight)}, w.Streams(),
+				[]Data{F32s(ds), F32s(logits), F32s(y)})
+			out := RunOp(t, dev, l, args...)
+			want := refCombine(w, n, y, idx, weight, [][]float32{h[:64], h[64:]}, logits[3], ds)
+			Check(t, "output", ToF32(out[len(out)-1]), want, TolOf(kernels.F32))
+		})
+	}
+}
+
+// checkRun compares a run of rows from, from+1, ... with the same rows of a whole run.
+func (l *moeLayer) checkRun(t *testing.T, whole, run result, from int) {
+	t.Helper()
+	size := int(l.dtype.Size())
+	rows := len(run.y) / (l.hidden * size)
+	want := result{part(whole.h, l.topK*l.width*size, from, rows), part(whole.y, l.hidden*size, from, rows)}
+	same(t, fmt.Sprintf("%d rows from %d", rows, from), run, want)
+}
+
+func expertsRows(t *testing.T, dev gpu.Device) {
+	base := moeShape{experts: 8, topK: 4, width: 64, hidden: 128, stride: 9}
+	cases := []struct {
+		name        string
+		edit        func(s *moeShape)
+		class, live int
+		send        []uint32
+	}{
+		{name: "one row", class: 16, live: 1},
+		{name: "fifteen rows", class: 16, live: 15},
+		{name: "all live", class: 16, live: 16},
+		{name: "just above", class: 64, live: 17},
+		{name: "odd", class: 64, live: 33},
+		{name: "block and one", class: 256, live: 65},
+		{name: "few rows", class: 5, live: 5},
+		{name: "all to the same", class: 64, live: 31, send: []uint32{7, 3, 0, 5}},
+		{name: "all to one", class: 64, live: 33, send: []uint32{6}, edit: func(s *moeShape) { s.topK = 1 }},
+		{name: "one expert", class: 16, live: 9, edit: func(s *moeShape) { s.experts, s.topK, s.stride = 1, 1, 2 }},
+		{name: "every expert", class: 16, live: 7, edit: func(s *moeShape) { s.topK = 8 }},
+		{name: "many experts", class: 16, live: 13, edit: func(s *moeShape) {
+			s.experts, s.topK, s.stride, s.hidden = 512, 16, 520, 64
+		}},
+		{name: "q8", class: 16, live: 15, edit: func(s *moeShape) { s.format = kernels.Q8 }},
+		{name: "b16", class: 16, live: 15, edit: func(s *moeShape) { s.format = kernels.B16 }},
+	}
+	for _, c := range cases {
+		for _, d := range []kernels.DType{kernels.BF16, kernels.F32} {
+			t.Run(fmt.Sprintf("%s %v", c.name, d), func(t *testing.T) {
+				s := base
+				s.dtype = d
+				if c.edit != nil {
+					c.edit(&s)
+				}
+				l := newLayer(s, c.live)
+				if c.send != nil {
+					l.send(c.send...)
+				}
+				got := l.sorted(t, dev, c.class, 0, c.live)
+				l.check(t, got, 0)
+				for from := 0; from < c.live; from += 5 {
+					rows := min(5, c.live-from)
+					l.checkRun(t, got, l.decode(t, dev, rows, from, rows), from)
+				}
+			})
+		}
+	}
+}
+
+// expertsCuts cuts 23 rows at every kind of place.
+func expertsCuts(t *testing.T, dev gpu.Device) {
+	for _, d := range []kernels.DType{kernels.BF16, kernels.F32} {
+		s := moeShape{dtype: d, experts: 6, topK: 3, width: 64, hidden: 64, stride: 7}
+		t.Run(s.String(), func(t *testing.T) {
+			l := newLayer(s, 23)
+			whole := l.sorted(t, dev, 64, 0, 23)
+			for _, cut := range []int{1, 2, 4, 7, 16, 22} {
+				l.checkRun(t, whole, l.sorted(t, dev, 64, 0, cut), 0)
+				l.checkRun(t, whole, l.sorted(t, dev, 256, cut, 23-cut), cut)
+			}
+			for row := range 23 {
+				l.checkRun(t, whole, l.decode(t, dev, 1, row, 1), row)
+			}
+		})
+	}
+}
+
+// expertsMany runs a full prefill pass with few experts.
+func expertsMany(t *testing.T, dev gpu.Device) {
+	const rows = kernels.MaxRows - 1
+	s := moeShape{experts: 4, topK: 2, width: 64, hidden: 64, stride: 5}
+	l := newLayer(s, rows)
+	got := l.sorted(t, dev, kernels.MaxRows, 0, rows)
+	l.check(t, got, 0)
+	for _, from := range []int{0, 2046, rows - 5} {
+		l.checkRun(t, got, l.decode(t, dev, 5, from, 5), from)
+	}
+}
