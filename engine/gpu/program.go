@@ -79,8 +79,8 @@ func (op *Op) validateLaunch() error {
 	}
 	groups := uint64(1)
 	for _, n := range op.Grid {
-		if groups *= uint64(n); n == 0 || groups > math.MaxUint32 {
-			return fmt.Errorf("grid %v is empty or holds more than 2^32 threadgroups", op.Grid)
+		if groups *= uint64(n); n == 0 || groups > math.MaxInt32 {
+			return fmt.Errorf("grid %v is empty or holds 2^31 threadgroups or more", op.Grid)
 		}
 	}
 	for _, l := range op.Limits {

@@ -49,7 +49,7 @@ func open(o Options) (*Device, error) {
 	}
 	threads := o.Threads
 	if threads == 0 {
-		threads = runtime.NumCPU()
+		threads = min(runtime.NumCPU(), maxThreads)
 	}
 	if threads < 1 || threads > maxThreads {
 		return nil, fmt.Errorf("%d threads, want 1 to %d", threads, maxThreads)
@@ -75,8 +75,8 @@ func open(o Options) (*Device, error) {
 	return d, nil
 }
 
-// maxThreads is a bound of good sense: the library keeps stacks for each.
-const maxThreads = 256
+// maxThreads is the library's bound.
+const maxThreads = 64
 
 // Caps describes the device.
 func (d *Device) Caps() gpu.Caps { return d.caps }
@@ -115,7 +115,7 @@ func (d *Device) replay(j job) error {
 		j.step.addr(), uintptr(j.seed)}
 	r, _, _ := purego.SyscallN(d.lib.run, d.call[:]...)
 	if int32(r) != 0 {
-		return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s: %w", j.x.program.Name, unix.Errno(r))}
+		return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s: %w", j.x.program.Name, d.lib.fault(r))}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 type library struct {
 	handle  uintptr
 	run     uintptr // int msl_run(msl_op*, u32 n, void* step, u64 seed)
+	message uintptr // const char* msl_error()
 	simd    int
 	kernels map[string]entry
 }
@@ -114,7 +115,7 @@ func (l *library) bind(threads int) error {
 	for _, s := range []struct {
 		name string
 		addr *uintptr
-	}{{"msl_init", &start}, {"msl_run", &l.run}, {"sotto_kernels", &table}, {"sotto_simd", &simd}} {
+	}{{"msl_init", &start}, {"msl_run", &l.run}, {"msl_error", &l.message}, {"sotto_kernels", &table}, {"sotto_simd", &simd}} {
 		a, err := purego.Dlsym(l.handle, s.name)
 		if err != nil {
 			return err
@@ -126,13 +127,26 @@ func (l *library) bind(threads int) error {
 		return fmt.Errorf("built for %d lanes a simdgroup, want 1 or 32", l.simd)
 	}
 	l.kernels = map[string]entry{}
-	for k := (*cKernel)(pointer(table)); k.name != nil; k = (*cKernel)(unsafe.Add(unsafe.Pointer(k), unsafe.Sizeof(*k))) {
+	for p := pointer(table); ; p = unsafe.Add(p, unsafe.Sizeof(cKernel{})) {
+		k := (*cKernel)(p)
+		if k.name == nil {
+			break
+		}
 		l.kernels[cString(k.name)] = entry{k.fn, k.maxThreads}
 	}
 	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
 		return fmt.Errorf("start %d threads: %w", threads, unix.Errno(r))
 	}
 	return nil
+}
+
+// fault is the error of a run that returned code.
+func (l *library) fault(code uintptr) error {
+	text, _, _ := purego.SyscallN(l.message)
+	if text == 0 || *(*byte)(pointer(text)) == 0 {
+		return unix.Errno(code)
+	}
+	return fmt.Errorf("%s (%w)", cString(pointer(text)), unix.Errno(code))
 }
 
 // pointer makes a pointer of an address outside the Go heap.
