@@ -1,0 +1,181 @@
+// params.h: generated from the Go types of package kernels by `go run ./kernels/msl/cmd/mslparams`.
+#pragma once
+#include <metal_stdlib>
+
+constant constexpr uint RING_SIZE = 64;
+constant constexpr uint MAX_ALTERNATIVES = 20;
+constant constexpr uint MAX_PAGES = 1024;
+constant constexpr uint MAX_ROWS = 4096;
+constant constexpr uint KEY_BLOCK = 256;
+constant constexpr uint MAX_STOPS = 16;
+constant constexpr uint STEP_OFFSET = 0;
+constant constexpr uint RING_OFFSET = 256;
+constant constexpr uint ALTS_OFFSET = 3328;
+constant constexpr uint PAGES_OFFSET = 13568;
+constant constexpr uint IDS_OFFSET = 17664;
+constant constexpr uint STEP_BYTES = 34048;
+constant constexpr uint RING_STOPPED = 1;
+constant constexpr uint RING_LIMIT = 2;
+constant constexpr uint RING_NAN = 4;
+
+struct StepParams {
+  uint pos;
+  uint rows;
+  uint active;
+  uint slot;
+  uint blocks;
+  uint parity;
+  uint step;
+  uint limit;
+  uint seed_lo;
+  uint seed_hi;
+  uint greedy;
+  uint top_k;
+  float temp;
+  float top_p;
+  float min_p;
+  uint alts;
+  uint logprobs;
+  uint num_stops;
+  uint stops[16];
+  uint reserved[30];
+};
+static_assert(sizeof(StepParams) == 256, "StepParams");
+static_assert(__builtin_offsetof(StepParams, pos) == 0, "StepParams.pos");
+static_assert(__builtin_offsetof(StepParams, rows) == 4, "StepParams.rows");
+static_assert(__builtin_offsetof(StepParams, active) == 8, "StepParams.active");
+static_assert(__builtin_offsetof(StepParams, slot) == 12, "StepParams.slot");
+static_assert(__builtin_offsetof(StepParams, blocks) == 16, "StepParams.blocks");
+static_assert(__builtin_offsetof(StepParams, parity) == 20, "StepParams.parity");
+static_assert(__builtin_offsetof(StepParams, step) == 24, "StepParams.step");
+static_assert(__builtin_offsetof(StepParams, limit) == 28, "StepParams.limit");
+static_assert(__builtin_offsetof(StepParams, seed_lo) == 32, "StepParams.seed_lo");
+static_assert(__builtin_offsetof(StepParams, seed_hi) == 36, "StepParams.seed_hi");
+static_assert(__builtin_offsetof(StepParams, greedy) == 40, "StepParams.greedy");
+static_assert(__builtin_offsetof(StepParams, top_k) == 44, "StepParams.top_k");
+static_assert(__builtin_offsetof(StepParams, temp) == 48, "StepParams.temp");
+static_assert(__builtin_offsetof(StepParams, top_p) == 52, "StepParams.top_p");
+static_assert(__builtin_offsetof(StepParams, min_p) == 56, "StepParams.min_p");
+static_assert(__builtin_offsetof(StepParams, alts) == 60, "StepParams.alts");
+static_assert(__builtin_offsetof(StepParams, logprobs) == 64, "StepParams.logprobs");
+static_assert(__builtin_offsetof(StepParams, num_stops) == 68, "StepParams.num_stops");
+static_assert(__builtin_offsetof(StepParams, stops) == 72, "StepParams.stops");
+static_assert(__builtin_offsetof(StepParams, reserved) == 136, "StepParams.reserved");
+
+struct RingRecord {
+  uint seq;
+  uint count;
+  uint tokens[5];
+  uint flags;
+  float logs[4];
+};
+static_assert(sizeof(RingRecord) == 48, "RingRecord");
+static_assert(__builtin_offsetof(RingRecord, seq) == 0, "RingRecord.seq");
+static_assert(__builtin_offsetof(RingRecord, count) == 4, "RingRecord.count");
+static_assert(__builtin_offsetof(RingRecord, tokens) == 8, "RingRecord.tokens");
+static_assert(__builtin_offsetof(RingRecord, flags) == 28, "RingRecord.flags");
+static_assert(__builtin_offsetof(RingRecord, logs) == 32, "RingRecord.logs");
+
+struct Alternative {
+  uint id;
+  float log;
+};
+static_assert(sizeof(Alternative) == 8, "Alternative");
+static_assert(__builtin_offsetof(Alternative, id) == 0, "Alternative.id");
+static_assert(__builtin_offsetof(Alternative, log) == 4, "Alternative.log");
+
+struct StepBuffer {
+  StepParams p;
+  RingRecord ring[64];
+  Alternative alts[1280];
+  uint pages[1024];
+  uint ids[4096];
+};
+static_assert(sizeof(StepBuffer) == 34048, "StepBuffer");
+static_assert(__builtin_offsetof(StepBuffer, p) == 0, "StepBuffer.p");
+static_assert(__builtin_offsetof(StepBuffer, ring) == 256, "StepBuffer.ring");
+static_assert(__builtin_offsetof(StepBuffer, alts) == 3328, "StepBuffer.alts");
+static_assert(__builtin_offsetof(StepBuffer, pages) == 13568, "StepBuffer.pages");
+static_assert(__builtin_offsetof(StepBuffer, ids) == 17664, "StepBuffer.ids");
+
+struct DeltaParams {
+  uint key_heads;
+  uint value_heads;
+  uint stride;
+  float eps;
+};
+static_assert(sizeof(DeltaParams) == 16, "DeltaParams");
+static_assert(__builtin_offsetof(DeltaParams, key_heads) == 0, "DeltaParams.key_heads");
+static_assert(__builtin_offsetof(DeltaParams, value_heads) == 4, "DeltaParams.value_heads");
+static_assert(__builtin_offsetof(DeltaParams, stride) == 8, "DeltaParams.stride");
+static_assert(__builtin_offsetof(DeltaParams, eps) == 12, "DeltaParams.eps");
+
+struct AttnParams {
+  uint heads;
+  uint keys;
+  uint gate;
+  uint norm;
+  uint pairs;
+  uint stride;
+  uint blocks;
+  uint waves;
+  float eps;
+  float scale;
+  uint turn_hi[64];
+  uint turn_lo[64];
+};
+static_assert(sizeof(AttnParams) == 552, "AttnParams");
+static_assert(__builtin_offsetof(AttnParams, heads) == 0, "AttnParams.heads");
+static_assert(__builtin_offsetof(AttnParams, keys) == 4, "AttnParams.keys");
+static_assert(__builtin_offsetof(AttnParams, gate) == 8, "AttnParams.gate");
+static_assert(__builtin_offsetof(AttnParams, norm) == 12, "AttnParams.norm");
+static_assert(__builtin_offsetof(AttnParams, pairs) == 16, "AttnParams.pairs");
+static_assert(__builtin_offsetof(AttnParams, stride) == 20, "AttnParams.stride");
+static_assert(__builtin_offsetof(AttnParams, blocks) == 24, "AttnParams.blocks");
+static_assert(__builtin_offsetof(AttnParams, waves) == 28, "AttnParams.waves");
+static_assert(__builtin_offsetof(AttnParams, eps) == 32, "AttnParams.eps");
+static_assert(__builtin_offsetof(AttnParams, scale) == 36, "AttnParams.scale");
+static_assert(__builtin_offsetof(AttnParams, turn_hi) == 40, "AttnParams.turn_hi");
+static_assert(__builtin_offsetof(AttnParams, turn_lo) == 296, "AttnParams.turn_lo");
+
+struct AttnMergeParams {
+  uint heads;
+  uint keys;
+  uint gate;
+  uint stride;
+  uint blocks;
+  float scale;
+};
+static_assert(sizeof(AttnMergeParams) == 24, "AttnMergeParams");
+static_assert(__builtin_offsetof(AttnMergeParams, heads) == 0, "AttnMergeParams.heads");
+static_assert(__builtin_offsetof(AttnMergeParams, keys) == 4, "AttnMergeParams.keys");
+static_assert(__builtin_offsetof(AttnMergeParams, gate) == 8, "AttnMergeParams.gate");
+static_assert(__builtin_offsetof(AttnMergeParams, stride) == 12, "AttnMergeParams.stride");
+static_assert(__builtin_offsetof(AttnMergeParams, blocks) == 16, "AttnMergeParams.blocks");
+static_assert(__builtin_offsetof(AttnMergeParams, scale) == 20, "AttnMergeParams.scale");
+
+struct RouteParams {
+  uint experts;
+  uint top_k;
+  uint stride;
+  uint tile;
+};
+static_assert(sizeof(RouteParams) == 16, "RouteParams");
+static_assert(__builtin_offsetof(RouteParams, experts) == 0, "RouteParams.experts");
+static_assert(__builtin_offsetof(RouteParams, top_k) == 4, "RouteParams.top_k");
+static_assert(__builtin_offsetof(RouteParams, stride) == 8, "RouteParams.stride");
+static_assert(__builtin_offsetof(RouteParams, tile) == 12, "RouteParams.tile");
+
+struct ExpertParams {
+  uint n;
+  uint k;
+  uint top_k;
+  uint experts;
+  uint stride;
+};
+static_assert(sizeof(ExpertParams) == 20, "ExpertParams");
+static_assert(__builtin_offsetof(ExpertParams, n) == 0, "ExpertParams.n");
+static_assert(__builtin_offsetof(ExpertParams, k) == 4, "ExpertParams.k");
+static_assert(__builtin_offsetof(ExpertParams, top_k) == 8, "ExpertParams.top_k");
+static_assert(__builtin_offsetof(ExpertParams, experts) == 12, "ExpertParams.experts");
+static_assert(__builtin_offsetof(ExpertParams, stride) == 16, "ExpertParams.stride");
