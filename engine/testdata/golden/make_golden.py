@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""Small random checkpoints in the mlx on-disk format, and what mlx-lm computes from them.
+
+    pip install "mlx[cpu]==0.32.4" mlx-lm==0.32.2
+    python make_golden.py OUT [CASE ...]
+
+writes OUT/CASE/config.json, generation_config.json, model*.safetensors.gz (with an index where there are several
+shards) and golden.safetensors.gz. Weights are drawn from generators seeded by case and tensor name, so a checkpoint is
+the same everywhere; the last bits of a golden may depend on the processor. g++ is needed, because mlx compiles kernels.
+
+Keys of golden.safetensors, all from f32 activations:
+    prompt, prompt.long             i32 ids: 70 and 300
+    prefill.logits                  [70, V]
+    prefill.hidden.I                [70, D], the residual stream after layer I
+    prefill.state.I.conv, .rec      [3, C] raw rows of the convolution, [heads, Dv, Dk]
+    prefill.state.I.keys, .values   [heads, 70, Dim], keys after rotation
+    greedy.tokens, greedy.gap       64 greedy tokens, and at each the first minus the second logit
+    decode.logits                   [16, V]; row s follows feeding greedy.tokens[s]
+    long.logits                     [V], last row of the long prompt
+"""
+import functools
+import gzip
+import hashlib
+import json
+import math
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import mlx.core as mx
+import mlx_lm.utils
+import numpy as np
+from mlx_lm import convert
+from safetensors.numpy import save
+
+VOCAB = 512  # rows of the embedding; the ids in use are fewer, as in real checkpoints
+TOKENS = 480
+
+
+def config(**changes):
+    text = dict(
+        model_type="qwen3_5_moe_text", attention_bias=False, attention_dropout=0.0, attn_output_gate=True,
+        bos_token_id=None, eos_token_id=1, dtype="bfloat16", full_attention_interval=4, head_dim=64,
+        hidden_act="silu", hidden_size=256, linear_conv_kernel_dim=4, linear_key_head_dim=64,
+        linear_num_key_heads=2, linear_num_value_heads=4, linear_value_head_dim=64, mamba_ssm_dtype="float32",
+        max_position_embeddings=4096, moe_intermediate_size=64, mtp_num_hidden_layers=1,
+        mtp_use_dedicated_embeddings=False, num_attention_heads=8, num_experts=8, num_experts_per_tok=2,
+        num_hidden_layers=4, num_key_value_heads=2, partial_rotary_factor=0.25, rms_norm_eps=1e-6,
+        rope_parameters=dict(mrope_interleaved=True, mrope_section=[3, 3, 2], partial_rotary_factor=0.25,
+                             rope_theta=10000000, rope_type="default"),
+        router_aux_loss_coef=0.001, shared_expert_intermediate_size=64, tie_word_embeddings=False,
+        use_cache=True, vocab_size=VOCAB)
+    text.update(changes)
+    text["layer_types"] = ["full_attention" if (i + 1) % text["full_attention_interval"] == 0 else "linear_attention"
+                           for i in range(text["num_hidden_layers"])]
+    return dict(architectures=["Qwen3_5MoeForConditionalGeneration"], model_type="qwen3_5_moe", text_config=text,
+                image_token_id=100, video_token_id=101, vision_start_token_id=102, vision_end_token_id=103,
+                tie_word_embeddings=False,
+                vision_config=dict(model_type="qwen3_5_moe", depth=1, hidden_size=64))
+
+
+CASES = {
+    "qwen_a": config(),  # small everything
+    # the head sizes of the 35B model, one key head, several shards
+    "qwen_b": config(head_dim=256, num_attention_heads=4, num_key_value_heads=1, linear_key_head_dim=128,
+                     linear_value_head_dim=128, num_experts=8, num_experts_per_tok=4,
+                     rope_parameters=dict(mrope_interleaved=True, mrope_section=[11, 11, 10],
+                                          partial_rotary_factor=0.25, rope_theta=10000000, rope_type="default")),
+    # every expert is chosen, so rounding cannot change the choice: for bf16
+    "qwen_c": config(num_experts=4, num_experts_per_tok=4),
+}
+SHARD_BYTES = {"qwen_b": 700_000}
+
+
+def draw(case, name, shape):
+    """One tensor of the original release's names, with a believable distribution."""
+    seed = hashlib.sha256(f"{case}/{name}".encode()).digest()
+    r = np.random.Generator(np.random.PCG64(int.from_bytes(seed[:8], "little")))
+
+    def normal(scale):
+        return r.standard_normal(shape).astype(np.float32) * scale
+
+    leaf = name.rsplit(".", 1)[-1]
+    if leaf == "A_log":
+        return np.log(r.uniform(1.0, 16.0, shape)).astype(np.float32)
+    if leaf == "dt_bias":  # the inverse of softplus
+        x = np.exp(r.uniform(math.log(1e-3), math.log(0.1), shape))
+        return (x + np.log(-np.expm1(-x))).astype(np.float32)
+    if "norm" in name and len(shape) == 1:  # zero-centred but for the norm inside the delta net
+        w = 1 + normal(0.15)
+        return w if name.endswith("linear_attn.norm.weight") else w - 1
+    if "conv1d.weight" in name:
+        return normal(0.45)
+    if "embed" in name:
+        return normal(0.7)
+    if name.endswith("mlp.gate.weight"):
+        return normal(2.0 / math.sqrt(shape[-1]))
+    if name.endswith("lm_head.weight"):
+        w = normal(2.5 / math.sqrt(shape[-1]))
+        w[TOKENS:] *= 0.05
+        return w
+    gain = 1.0 if name.endswith(("o_proj.weight", "out_proj.weight", "down_proj", "down_proj.weight")) else 1.3
+    return normal(gain / math.sqrt(shape[-1]))
+
+
+def shapes(cfg):
+    """The tensors of the original release."""
+    t, out = cfg["text_config"], {}
+    hidden, dim = t["hidden_size"], t["head_dim"]
+    keys = t["linear_num_key_heads"] * t["linear_key_head_dim"]
+    values = t["linear_num_value_heads"] * t["linear_value_head_dim"]
+    base = "model.language_model."
+    out[base + "embed_tokens.weight"] = (VOCAB, hidden)
+    for i, kind in enumerate(t["layer_types"]):
+        p = f"{base}layers.{i}."
+        for v in ("input_layernorm", "post_attention_layernorm"):
+            out[p + v + ".weight"] = (hidden,)
+        if kind == "full_attention":
+            q, heads = p + "self_attn.", t["num_attention_heads"]
+            out[q + "q_proj.weight"] = (heads * dim * 2, hidden)
+            for v in "kv":
+                out[q + v + "_proj.weight"] = (t["num_key_value_heads"] * dim, hidden)
+            out[q + "o_proj.weight"] = (hidden, heads * dim)
+            out[q + "q_norm.weight"] = out[q + "k_norm.weight"] = (dim,)
+        else:
+            q = p + "linear_attn."
+            out[q + "in_proj_qkv.weight"] = (2 * keys + values, hidden)
+            out[q + "in_proj_z.weight"] = (values, hidden)
+            for v in "ab":
+                out[q + f"in_proj_{v}.weight"] = (t["linear_num_value_heads"], hidden)
+            out[q + "conv1d.weight"] = (2 * keys + values, 1, t["linear_conv_kernel_dim"])
+            for v in ("A_log", "dt_bias"):
+                out[q + v] = (t["linear_num_value_heads"],)
+            out[q + "norm.weight"] = (t["linear_value_head_dim"],)
+            out[q + "out_proj.weight"] = (hidden, values)
+        q = p + "mlp."
+        experts, inner, shared = t["num_experts"], t["moe_intermediate_size"], t["shared_expert_intermediate_size"]
+        out[q + "gate.weight"] = (experts, hidden)
+        out[q + "experts.gate_up_proj"] = (experts, 2 * inner, hidden)
+        out[q + "experts.down_proj"] = (experts, hidden, inner)
+        for v in ("gate_proj", "up_proj"):
+            out[q + f"shared_expert.{v}.weight"] = (shared, hidden)
+        out[q + "shared_expert.down_proj.weight"] = (hidden, shared)
+        out[q + "shared_expert_gate.weight"] = (1, hidden)
+    out[base + "norm.weight"] = (hidden,)
+    out["lm_head.weight"] = (VOCAB, hidden)
+    out["model.visual.patch_embed.proj.bias"] = (64,)  # a vision tensor, to be ignored
+    return out
+
+
+def tokenizer(folder):
+    """mlx_lm.convert wants a tokenizer; the goldens are about ids, so the smallest one will do."""
+    from tokenizers import Tokenizer, models
+    vocab = {f"t{i}": i for i in range(TOKENS)}
+    Tokenizer(models.WordLevel(vocab, unk_token="t0")).save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(dict(
+        tokenizer_class="PreTrainedTokenizerFast", eos_token="t1", pad_token="t0", model_max_length=4096)))
+
+
+def shards(tensors, max_file_size_gb=5, limit=0):
+    out, current, size = [], {}, 0
+    for k, v in tensors.items():
+        if size and size + v.nbytes > limit:
+            out.append(current)
+            current, size = {}, 0
+        current[k] = v
+        size += v.nbytes
+    return out + [current]
+
+
+def build(case, folder):
+    """Draws the checkpoint and has mlx-lm convert it to 4 bits (8 for the routers) in groups of 64."""
+    source = folder.with_suffix(".source")
+    source.mkdir()
+    tokenizer(source)
+    (source / "config.json").write_text(json.dumps(CASES[case], indent=2))
+    (source / "generation_config.json").write_text(json.dumps(dict(
+        eos_token_id=[1, 0], do_sample=True, temperature=1.0, top_p=0.95)))
+    tensors = {k: mx.array(draw(case, k, s)) for k, s in shapes(CASES[case]).items()}
+    tensors = {k: v if k.endswith("A_log") else v.astype(mx.bfloat16) for k, v in tensors.items()}
+    mx.save_safetensors(str(source / "model.safetensors"), tensors, metadata={"format": "pt"})
+    original = mlx_lm.utils.make_shards
+    if case in SHARD_BYTES:
+        mlx_lm.utils.make_shards = functools.partial(shards, limit=SHARD_BYTES[case])
+    convert(str(source), str(folder), quantize=True, q_group_size=64, q_bits=4)
+    mlx_lm.utils.make_shards = original
+    # Published checkpoints carry a vision tower too, which mlx-lm drops.
+    last = sorted(folder.glob("model*.safetensors"))[-1]
+    tensors = dict(mx.load(str(last)))
+    tensors["vision_tower.patch_embed.proj.bias"] = mx.zeros((64,), mx.bfloat16)
+    mx.eval(tensors)
+    new = last.with_suffix(".new.safetensors")
+    mx.save_safetensors(str(new), tensors, metadata={"format": "mlx"})
+    new.replace(last)
+
+
+def numpy(a):
+    return np.array(a.astype(mx.float32))
+
+
+def golden(folder):
+    """Runs mlx-lm with f32 activations."""
+    model, _ = mlx_lm.utils.load_model(folder, lazy=False)
+    model.eval()
+    model.set_dtype(mx.float32)
+    r = np.random.Generator(np.random.PCG64(7))
+    prompt, _, long = (r.integers(7, TOKENS, n).tolist() for n in (70, 1, 300))
+    out = {"prompt": np.array(prompt, np.int32), "prompt.long": np.array(long, np.int32)}
+
+    layer = type(model.language_model.model.layers[0])
+    call, hidden = layer.__call__, []
+
+    def recording(self, *args, **kwargs):
+        hidden.append(call(self, *args, **kwargs))
+        return hidden[-1]
+
+    cache = model.make_cache()
+    layer.__call__ = recording
+    logits = model(mx.array([prompt]), cache=cache)
+    mx.eval(logits)
+    layer.__call__ = call
+    out["prefill.logits"] = numpy(logits[0])
+    for i, h in enumerate(hidden):
+        out[f"prefill.hidden.{i}"] = numpy(h[0])
+    for i, c in enumerate(cache):
+        if hasattr(c, "keys"):
+            out[f"prefill.state.{i}.keys"] = numpy(c.keys[0, :, :c.offset])
+            out[f"prefill.state.{i}.values"] = numpy(c.values[0, :, :c.offset])
+        else:
+            out[f"prefill.state.{i}.conv"], out[f"prefill.state.{i}.rec"] = numpy(c[0][0]), numpy(c[1][0])
+
+    tokens, gaps, decoded, last = [], [], [], logits[0, -1]
+    for _ in range(64):
+        row = numpy(last)
+        first, second = np.sort(row)[::-1][:2]
+        tokens.append(int(row.argmax()))
+        gaps.append(first - second)
+        last = model(mx.array([[tokens[-1]]]), cache=cache)[0, -1]
+        mx.eval(last)
+        decoded.append(numpy(last))
+    out["greedy.tokens"], out["greedy.gap"] = np.array(tokens, np.int32), np.array(gaps, np.float32)
+    out["decode.logits"] = np.stack(decoded[:16])
+    out["long.logits"] = numpy(model(mx.array([long]), cache=model.make_cache())[0, -1])
+    return {k: np.ascontiguousarray(v) for k, v in out.items()}
+
+
+def compress(data, path):
+    with gzip.GzipFile(filename="", mode="wb", fileobj=path.open("wb"), compresslevel=9, mtime=0) as f:
+        f.write(data)
+
+
+def main():
+    out = Path(sys.argv[1])
+    for case in sys.argv[2:] or CASES:
+        with tempfile.TemporaryDirectory() as tmp:
+            folder = Path(tmp) / case
+            build(case, folder)
+            to = out / case
+            shutil.rmtree(to, ignore_errors=True)
+            to.mkdir(parents=True)
+            files = sorted(folder.glob("model*.safetensors"))
+            for f in files:
+                compress(f.read_bytes(), to / (f.name + ".gz"))
+            for name in ["config.json", "generation_config.json"] + ["model.safetensors.index.json"] * (len(files) > 1):
+                shutil.copy(folder / name, to / name)
+            compress(save(golden(folder)), to / "golden.safetensors.gz")
+
+
+if __name__ == "__main__":
+    main()
