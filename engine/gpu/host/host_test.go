@@ -4,6 +4,7 @@ package host_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -83,4 +84,32 @@ func TestConformance(t *testing.T) {
 		gputest.Run(t, func(t *testing.T) gpu.Device { return open(t, o) })
 		t.Run("no garbage", func(t *testing.T) { gputest.RunNoAlloc(t, open(t, o)) })
 	})
+}
+
+// TestLinkFile takes the way through a temporary file, which is gone afterwards.
+func TestLinkFile(t *testing.T) {
+	data, err := os.ReadFile(exactPath(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	if h, err := host.LinkFile(data); err != nil || h == 0 {
+		t.Errorf("got handle %#x and %v", h, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v is left behind (%v)", left, err)
+	}
+}
+
+// TestThreads runs the suite with fewer and more threads than processors, with and without a seed.
+func TestThreads(t *testing.T) {
+	for _, threads := range []int{1, 2, 5} {
+		t.Run(fmt.Sprint(threads), func(t *testing.T) {
+			builds(t, func(t *testing.T, o host.Options) {
+				o.Threads, o.Seed = threads, uint64(threads-1)
+				gputest.Run(t, func(t *testing.T) gpu.Device { return open(t, o) })
+			})
+		})
+	}
 }
