@@ -18,7 +18,7 @@ type scanner struct {
 	buf  []byte // the last string that had escapes
 }
 
-const maxDepth = 64
+const maxDepth = 64 // of values that are skipped
 
 func (s *scanner) fail(format string, args ...any) {
 	if s.err == nil {
@@ -273,19 +273,13 @@ func (s *scanner) skip() []byte {
 }
 
 func (s *scanner) skipText() {
-	for i := s.pos + 1; i < len(s.data); {
-		k := bytes.IndexByte(s.data[i:], '"')
-		if k < 0 {
-			break
-		}
-		slashes := 0
-		for i+k-slashes-1 > s.pos && s.data[i+k-slashes-1] == '\\' {
-			slashes++
-		}
-		i += k + 1
-		if slashes%2 == 0 {
-			s.pos = i
+	for i := s.pos + 1; i < len(s.data); i++ {
+		switch s.data[i] {
+		case '"':
+			s.pos = i + 1
 			return
+		case '\\':
+			i++
 		}
 	}
 	s.fail("a string without an end")

@@ -50,47 +50,56 @@ type section struct {
 
 func (p section) scan() *scanner { return &scanner{data: p.text, base: p.off} }
 
-// sections returns the members of an object by name.
-func sections(p section) (map[string]section, error) {
-	s := p.scan()
+// sections returns the members of the file by name, and those of its model by "model/" and their name.
+func sections(data []byte) (map[string]section, error) {
+	s := &scanner{data: data}
 	out := map[string]section{}
-	s.object(func(name []byte) {
-		key := string(name)
-		if _, ok := out[key]; ok {
-			s.fail("%q stands twice", key)
-			return
-		}
-		s.peek()
-		start := s.pos
-		out[key] = section{s.skip(), p.off + start}
-	})
+	var collect func(prefix string)
+	collect = func(prefix string) {
+		s.object(func(name []byte) {
+			key := prefix + string(name)
+			if _, ok := out[key]; ok {
+				s.fail("%q stands twice", key)
+				return
+			}
+			s.peek()
+			start := s.pos
+			out[key] = section{off: start}
+			if key == "model" {
+				collect("model/")
+			} else {
+				s.skip()
+			}
+			out[key] = section{data[start:s.pos], start}
+		})
+	}
+	collect("")
 	s.end()
 	return out, s.err
 }
 
 func (l *loader) load(data []byte) error {
-	top, err := sections(section{text: data})
+	file, err := sections(data)
 	if err != nil {
 		return err
 	}
-	if err := l.pipeline(top); err != nil {
+	if err := l.pipeline(file); err != nil {
 		return err
 	}
-	model, err := l.model(top)
-	if err != nil {
+	if err := l.model(file); err != nil {
 		return err
 	}
 	l.alphabet()
-	if err := l.readVocab(model["vocab"]); err != nil {
+	if err := l.readVocab(file["model/vocab"]); err != nil {
 		return fmt.Errorf("vocab: %w", err)
 	}
-	if err := l.readAdded(top["added_tokens"]); err != nil {
+	if err := l.readAdded(file["added_tokens"]); err != nil {
 		return fmt.Errorf("added_tokens: %w", err)
 	}
 	if err := l.index(); err != nil {
 		return err
 	}
-	if err := l.readMerges(model["merges"]); err != nil {
+	if err := l.readMerges(file["model/merges"]); err != nil {
 		return fmt.Errorf("merges: %w", err)
 	}
 	return nil
@@ -121,11 +130,11 @@ type step struct {
 }
 
 // pipeline checks the steps round the model.
-func (l *loader) pipeline(top map[string]section) error {
+func (l *loader) pipeline(file map[string]section) error {
 	var normalizer, decoder *step
 	var pre step
-	err := errors.Join(decodePart(top["normalizer"], "normalizer", &normalizer),
-		decodePart(top["decoder"], "decoder", &decoder), decodePart(top["pre_tokenizer"], "pre_tokenizer", &pre))
+	err := errors.Join(decodePart(file["normalizer"], "normalizer", &normalizer),
+		decodePart(file["decoder"], "decoder", &decoder), decodePart(file["pre_tokenizer"], "pre_tokenizer", &pre))
 	if err != nil {
 		return err
 	}
@@ -156,40 +165,32 @@ func (l *loader) pipeline(top map[string]section) error {
 	return nil
 }
 
-// model checks the settings of the model and returns its parts.
-func (l *loader) model(top map[string]section) (map[string]section, error) {
-	p, ok := top["model"]
-	if !ok {
-		return nil, errors.New("no model")
-	}
-	m, err := sections(p)
-	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
-	}
+// model checks the settings of the model.
+func (l *loader) model(file map[string]section) error {
 	var kind string
 	var dropout *float64
 	var prefix, suffix *string
 	var byteFallback bool
-	err = errors.Join(decodePart(m["type"], "type", &kind), decodePart(m["dropout"], "dropout", &dropout),
-		decodePart(m["continuing_subword_prefix"], "continuing_subword_prefix", &prefix),
-		decodePart(m["end_of_word_suffix"], "end_of_word_suffix", &suffix),
-		decodePart(m["byte_fallback"], "byte_fallback", &byteFallback),
-		decodePart(m["ignore_merges"], "ignore_merges", &l.t.ignore))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("model: %w", err)
-	case kind != "BPE":
-		return nil, fmt.Errorf("model type %q is not known; BPE is", kind)
-	case dropout != nil && *dropout != 0:
-		return nil, errors.New("model: dropout is not known")
-	case prefix != nil && *prefix != "" || suffix != nil && *suffix != "":
-		return nil, errors.New("model: a prefix or suffix of subwords is not known")
-	case byteFallback:
-		return nil, errors.New("model: byte_fallback is not known")
-	case m["vocab"].text == nil || m["merges"].text == nil:
-		return nil, errors.New("model: vocab or merges missing")
+	var errs []error
+	for name, out := range map[string]any{"type": &kind, "dropout": &dropout, "continuing_subword_prefix": &prefix,
+		"end_of_word_suffix": &suffix, "byte_fallback": &byteFallback, "ignore_merges": &l.t.ignore} {
+		errs = append(errs, decodePart(file["model/"+name], name, out))
 	}
-	return m, nil
+	switch err := errors.Join(errs...); {
+	case err != nil:
+		return fmt.Errorf("model: %w", err)
+	case kind != "BPE":
+		return fmt.Errorf("model type %q is not known; BPE is", kind)
+	case dropout != nil && *dropout != 0:
+		return errors.New("model: dropout is not known")
+	case prefix != nil && *prefix != "" || suffix != nil && *suffix != "":
+		return errors.New("model: a prefix or suffix of subwords is not known")
+	case byteFallback:
+		return errors.New("model: byte_fallback is not known")
+	case file["model/vocab"].text == nil || file["model/merges"].text == nil:
+		return errors.New("model: vocab or merges missing")
+	}
+	return nil
 }
 
 // alphabet fills the table of the byte-level alphabet: printable bytes stand for themselves, the others for the
@@ -343,7 +344,10 @@ func (l *loader) readMerges(p section) error {
 	s := p.scan()
 	var list []pairSlot
 	s.array(func() {
-		m := merge{l: l, s: s, rank: int32(len(list))}
+		m := merge{l: l, s: s, rank: int32(len(list)), guess: -1}
+		if len(list) > 0 {
+			m.guess = list[len(list)-1].id + 1
+		}
 		if s.peek() == '[' {
 			s.array(func() { m.part(s.text()) })
 		} else {
@@ -369,6 +373,7 @@ type merge struct {
 	l     *loader
 	s     *scanner
 	rank  int32
+	guess int32 // the id that the merge makes, perhaps
 	ids   [2]int32
 	parts int
 	whole []byte
@@ -401,10 +406,14 @@ func (m *merge) slot() pairSlot {
 	}
 	if m.parts != 2 {
 		m.s.fail("merge %d has %d parts, not 2", m.rank, m.parts)
+		return pairSlot{}
 	}
-	id, ok := m.l.t.words[string(m.whole)]
-	if m.s.err == nil && !ok {
-		m.s.fail("merge %d: the result %q is not in the vocabulary", m.rank, m.whole)
+	id := m.guess // merges mostly make one token after the other: spare the look-up
+	if string(m.whole) != m.l.t.Bytes(id) || m.l.t.Special(id) {
+		var ok bool
+		if id, ok = m.l.t.words[string(m.whole)]; !ok {
+			m.s.fail("merge %d: the result %q is not in the vocabulary", m.rank, m.whole)
+		}
 	}
 	return pairSlot{pairKey(m.ids[0], m.ids[1]), m.rank, id}
 }
