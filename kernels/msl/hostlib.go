@@ -13,7 +13,7 @@ import (
 // runtimeFlags compile the run-time, which needs the C library's headers.
 var runtimeFlags = []string{
 	"-std=c++20", "-O2", "-march=x86-64-v3", "-fPIC", "-fvisibility=hidden", "-mno-red-zone", "-fno-stack-protector",
-	"-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-c99-extensions",
+	"-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
 }
 
 // Library builds a host library out of the given sources of the folder and writes it to out. With KeepGoing sources
@@ -94,14 +94,14 @@ func (b *Builder) runtime(ctx context.Context, m Mode, table string) ([]string, 
 			if err != nil {
 				return nil, err
 			}
-			text = string(raw)
+			text = fmt.Sprintf("#line 1 %q\n%s", "kernels/msl/"+name, raw)
 		}
 		path := filepath.Join(b.Cache, digest(b.key, text, strings.Join(rm.flags, " "), fmt.Sprint(m.Width))[:32]+".o")
 		if _, err := os.Stat(path); err != nil {
 			b.Log("compile %s %s", m.Name, name)
 			err := b.compile(ctx, rm, text, path, "-I", filepath.Join(b.shim, "rt"), "-c", "-x", "c++")
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, err
 			}
 		}
 		objects = append(objects, path)

@@ -37,7 +37,7 @@ static struct {
   alignas(64) uint32_t sleepers;
   uint32_t failed;
   char message[512];
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pool;  // a mutex of zeros is an unlocked one
 
 static uint32_t* stage_word() { return (uint32_t*)&pool.ticket + 1; }
 
@@ -274,8 +274,10 @@ static int start_thread(worker* p) {
 
 #define MSL_EXPORT extern "C" __attribute__((visibility("default")))
 
-MSL_EXPORT extern const unsigned sotto_simd;
+extern "C" {
+__attribute__((visibility("default"))) extern const unsigned sotto_simd;
 const unsigned sotto_simd = lanes;
+}
 
 // Message of the last run that did not return 0.
 MSL_EXPORT const char* msl_error() { return pool.message; }

@@ -78,18 +78,18 @@ MSL_FN void msl_switch(void** save, void* to) {
 extern "C" __attribute__((visibility("hidden"))) void msl_wait(msl_fiber* f);
 
 // One lane waits for the others of its simdgroup (MSL_AT_SIMD) or of its threadgroup (MSL_AT_BARRIER).
+#if MSL_WIDTH > 1
 MSL_FN void msl_yield(unsigned what, const char* file, unsigned line) {
   msl_fiber* f = msl_self();
-#if MSL_WIDTH > 1
   f->waits = what;
   f->file = file;
   f->line = line;
-  if (f->next) {
-    msl_switch(&f->sp, f->next->sp);
-    return;
-  }
-  msl_wait(f);
-#else
-  if (f->worker->simdgroups > 1) msl_wait(f);
-#endif
+  if (f->next) msl_switch(&f->sp, f->next->sp);
+  else msl_wait(f);
 }
+#else
+MSL_FN void msl_yield(unsigned, const char*, unsigned) {
+  msl_fiber* f = msl_self();
+  if (f->worker->simdgroups > 1) msl_wait(f);
+}
+#endif
