@@ -55,3 +55,7 @@ func TestOpenWithoutDriver(t *testing.T) {
 		t.Errorf("got %v, want an error of opening", err)
 	}
 }
+
+func TestConformance(t *testing.T) {
+	gputest.Run(t, open)
+}
