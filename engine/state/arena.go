@@ -104,7 +104,7 @@ type Session struct {
 	arena  *Arena
 	step   *Step
 	slot   uint32
-	held   int  // pages
+	held   int // pages
 	closed bool
 }
 

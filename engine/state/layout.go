@@ -19,6 +19,13 @@ import (
 // MaxWindow is the largest number of positions of a session: what its page table can map.
 const MaxWindow = kernels.MaxPages * kernels.KeyBlock
 
+// Bounds of a layout: no device holds more, and no product of them overflows.
+const (
+	maxSlots  = 1 << 16
+	maxPages  = 1 << 24
+	maxRegion = 1 << 46 // bytes
+)
+
 // align is the start of every range in bytes.
 const align = 256
 
@@ -54,13 +61,13 @@ func Plan(spec *model.Spec, c Config) (*Layout, error) {
 		c.Window = spec.Window
 	}
 	c.Window = min(c.Window, MaxWindow)
-	if c.Slots < 1 || c.Window < 1 {
+	if c.Slots < 1 || c.Slots > maxSlots || c.Window < 1 {
 		return nil, fmt.Errorf("state of %d sessions of %d positions", c.Slots, c.Window)
 	}
 	if c.Pages == 0 {
 		c.Pages = c.Slots * pagesFor(c.Window)
 	}
-	if c.Pages < 1 || c.Pages > 1<<24 {
+	if c.Pages < 1 || c.Pages > maxPages {
 		return nil, fmt.Errorf("state of %d pages", c.Pages)
 	}
 	l := &Layout{
@@ -88,9 +95,6 @@ func Plan(spec *model.Spec, c Config) (*Layout, error) {
 	}
 	return l, nil
 }
-
-// maxRegion bounds a region; no device holds more.
-const maxRegion = 1 << 46
 
 type planner struct{ overflow bool }
 
