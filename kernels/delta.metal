@@ -57,12 +57,12 @@ kernel void delta_step(constant DeltaParams& p [[buffer(0)]], device const StepB
       delta_history<T, N>(state + ulong(1 - in) * 3 * channels, channels, taps, base, lane);
     }
     if (sg == 2) {
-      LANE_LOOP
+      VEC_LOOP
       for (uint e = 0; e < N; e++) c[e] = float(T(c[e]));
     } else {
       delta_l2norm<T, N>(c, sg == 0 ? rsqrt(float(D)) : 1.0f, p.eps);
     }
-    LANE_LOOP
+    VEC_LOOP
     for (uint e = 0; e < N; e++) part[sg * D + lane * N + e] = c[e];
   } else if (sg == 3 && lane == 0) {
     const float2 g = delta_gates(a_log[head], dt_bias[head], float(row[a_at + head]), float(row[b_at + head]));
@@ -72,31 +72,25 @@ kernel void delta_step(constant DeltaParams& p [[buffer(0)]], device const StepB
   threadgroup_barrier(mem_flags::mem_threadgroup);  // q, k, v and the gates are made
 
   const uint l = lane % COL_LANES, col = sg * SIMD_COLS + lane / COL_LANES;
-  float q[M], k[M], v[LANE_COLS], o[LANE_COLS];
-  LANE_LOOP
+  const float2 gate = float2(gates[0], gates[1]);
+  device float* cols = s + ((ulong(step.p.slot) * p.value_heads + head) * D + col) * D;
+#if SIMD > 1
+  float q[M], k[M], state[M];
+#pragma clang loop unroll(full)
   for (uint i = 0; i < M; i++) {
     q[i] = part[delta_key(l, i)];
     k[i] = part[D + delta_key(l, i)];
   }
-#pragma clang loop unroll(full)
-  for (uint c = 0; c < LANE_COLS; c++) v[c] = part[2 * D + col + c];
-  const float qk = delta_dot<M>(q, k);
-  const float2 gate = float2(gates[0], gates[1]);
-  device float* cols = s + ((ulong(step.p.slot) * p.value_heads + head) * D + col) * D;
-#if SIMD > 1
-  float r[M];
-  delta_read<M>(r, cols, l);
-  delta_rule<1, M>(&r[0], M, q, k, qk, gate, v, o);
-  delta_write<M>(cols, r, l);
+  delta_read<M>(&state[0], cols, l);
+  const float o = delta_rule<M>(&state[0], &q[0], &k[0], delta_dot<M>(&q[0], &k[0]), gate, part[2 * D + col]);
+  delta_write<M>(cols, &state[0], l);
+  if (l == 0) out[col] = o;
 #else
-  for (uint c = 0; c < LANE_COLS; c += COL_BLOCK) {
-    delta_rule<COL_BLOCK, M>(cols + c * D, D, q, k, qk, gate, v + c, o + c);
+  const float qk = delta_dot<M>(part, part + D);
+  for (uint c = 0; c < LANE_COLS; c++) {
+    out[col + c] = delta_rule<M>(cols + c * D, part, part + D, qk, gate, part[2 * D + col + c]);
   }
 #endif
-  if (l == 0) {
-#pragma clang loop unroll(full)
-    for (uint c = 0; c < LANE_COLS; c++) out[col + c] = o[c];
-  }
   threadgroup_barrier(mem_flags::mem_threadgroup);  // all columns are made
 
   if (sg == 0) delta_gated_norm<T, N>(y + head * D, out, row + z_at + head * D, norm, p.eps, lane);

@@ -59,7 +59,7 @@ kernel void delta_conv(constant DeltaParams& p [[buffer(0)]], device const StepB
       to[1] = g.y;
     }
     device T* to = qkv + ulong(r) * channels + base + lane * N;
-    LANE_LOOP
+    VEC_LOOP
     for (uint e = 0; e < N; e++) to[e] = T(c[e]);
   }
 }
@@ -107,23 +107,19 @@ kernel void delta_scan(constant DeltaParams& p [[buffer(0)]], device const StepB
     for (uint i = 0; i < n; i++) {
       const ulong r = first + i;
       device const T* row = qkv + r * channels;
-      float q[M], k[M], v[LANE_COLS], o[LANE_COLS];
-      LANE_LOOP
+      float q[M], k[M];
+      VEC_LOOP
       for (uint e = 0; e < M; e++) {
         q[e] = float(row[q_at + delta_key(l, e)]);
         k[e] = float(row[k_at + delta_key(l, e)]);
       }
-#pragma clang loop unroll(full)
-      for (uint c = 0; c < LANE_COLS; c++) v[c] = float(row[v_at + col + c]);
       device const float* g = gb + 2 * (r * p.value_heads + head);
-      const float qk = delta_dot<M>(q, k);
+      const float2 gate = float2(g[0], g[1]);
+      const float qk = delta_dot<M>(&q[0], &k[0]);
       LANE_LOOP
-      for (uint c = 0; c < LANE_COLS; c += COL_BLOCK) {
-        delta_rule<COL_BLOCK, M>(&state[c * M], M, q, k, qk, float2(g[0], g[1]), v + c, o + c);
-      }
-      if (l == 0) {
-#pragma clang loop unroll(full)
-        for (uint c = 0; c < LANE_COLS; c++) out[i * D + col + c] = o[c];
+      for (uint c = 0; c < LANE_COLS; c++) {
+        const float o = delta_rule<M>(&state[c * M], &q[0], &k[0], qk, gate, float(row[v_at + col + c]));
+        if (l == 0) out[i * D + col + c] = o;
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);  // the outputs of n rows are made

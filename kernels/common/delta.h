@@ -9,20 +9,8 @@
 
 constant constexpr uint COL_LANES = SIMD == 1 ? 1 : 4;             // lanes that share a value column
 constant constexpr uint LANE_COLS = SIMD == 1 ? 8 : 1;             // columns of a lane: 8 a simdgroup
-constant constexpr uint COL_BLOCK = SIMD == 1 ? 4 : 1;             // columns that are updated together
+constant constexpr uint COL_SUMS = SIMD == 1 ? 4 : 1;              // by eight: partial sums of a product
 constant constexpr uint SIMD_COLS = LANE_COLS * SIMD / COL_LANES;  // 8
-
-// Loops over arrays of a lane: registers where there are many lanes, memory where a lane is a whole simdgroup.
-#if SIMD > 1
-#define LANE_LOOP _Pragma("clang loop unroll(full)")
-#else
-#define LANE_LOOP
-#endif
-
-// Sum of eight partial sums, pairs at distance 4, 2, 1.
-inline float sum8(thread const float (&p)[8]) {
-  return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-}
 
 // Sum of squares over a simdgroup of N values a lane.
 template <uint N>
@@ -30,7 +18,7 @@ inline float sum_squares(thread const float (&c)[N]) {
   float p[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
   LANE_LOOP
   for (uint i = 0; i < N; i += 8) {
-#pragma clang loop unroll(full)
+    VEC_LOOP
     for (uint e = 0; e < min(N, 8u); e++) p[e] = fma(c[i + e], c[i + e], p[e]);
   }
   return simd_sum(sum8(p));
@@ -63,7 +51,7 @@ inline DeltaTaps<T> delta_taps(device const T* p, uint stride, device const T* h
 template <typename T, uint N>
 inline void delta_conv_head(thread float (&c)[N], DeltaTaps<T> t, device const bfloat* w, uint lane) {
   const uint at = lane * N;
-  LANE_LOOP
+  VEC_LOOP
   for (uint e = 0; e < N; e++) {
     const uint ch = at + e;
     float a = float(w[4 * ch]) * float(t.u0[ch]);
@@ -79,7 +67,7 @@ template <typename T, uint N>
 inline void delta_history(device T* half_out, uint channels, DeltaTaps<T> t, uint base, uint lane) {
   device T* out = half_out + base;
   const uint at = lane * N;
-  LANE_LOOP
+  VEC_LOOP
   for (uint e = 0; e < N; e++) {
     const uint ch = at + e;
     out[ch] = t.u1[ch];
@@ -92,7 +80,7 @@ inline void delta_history(device T* half_out, uint channels, DeltaTaps<T> t, uin
 template <typename T, uint N>
 inline void delta_l2norm(thread float (&c)[N], float scale, float eps) {
   const float r = rsqrt(sum_squares(c) + eps) * scale;
-  LANE_LOOP
+  VEC_LOOP
   for (uint e = 0; e < N; e++) c[e] = float(T(c[e] * r));
 }
 
@@ -135,59 +123,66 @@ inline void delta_write(device float* s, thread const float* r, uint l) {
 }
 
 // q . k over COL_LANES lanes of N values each.
-template <uint N>
-inline float delta_dot(thread const float (&q)[N], thread const float (&k)[N]) {
+template <uint N, typename K>
+inline float delta_dot(K q, K k) {
   float p[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
   LANE_LOOP
   for (uint i = 0; i < N; i += 8) {
-#pragma clang loop unroll(full)
+    VEC_LOOP
     for (uint e = 0; e < 8; e++) p[e] = fma(q[i + e], k[i + e], p[e]);
   }
   return group_sum<COL_LANES>(sum8(p));
 }
 
-// The delta rule on C columns of the state, of which a lane has N values each, column c at s + c * stride:
+// The delta rule on one column of the state, of which a lane has N values at s. Returns the column's output:
 //
 //	d = (v - g S k) beta;   S' = g S + d k^T;   o = S' q = g S q + d (k . q)
 //
-// Both products with the old state are taken in one reading of it. S is a pointer to device or thread memory.
-template <uint C, uint N, typename S>
-inline void delta_rule(S s, uint stride, thread const float (&q)[N], thread const float (&k)[N], float qk, float2 gate,
-                       thread const float* v, thread float* o) {
-  float a[C][8], b[C][8];
+// Both products with the old state are taken in one reading of it. S points to device or thread memory, K to
+// threadgroup or thread memory.
+template <uint N, typename S, typename K>
+inline float delta_rule(S s, K q, K k, float qk, float2 gate, float v) {
+  float a[COL_SUMS][8], b[COL_SUMS][8];
 #pragma clang loop unroll(full)
-  for (uint c = 0; c < C; c++) {
-#pragma clang loop unroll(full)
-    for (uint e = 0; e < 8; e++) a[c][e] = b[c][e] = 0.0f;
+  for (uint u = 0; u < COL_SUMS; u++) {
+    VEC_LOOP
+    for (uint e = 0; e < 8; e++) a[u][e] = b[u][e] = 0.0f;
   }
   LANE_LOOP
-  for (uint i = 0; i < N; i += 8) {
+  for (uint i = 0; i < N; i += 8 * COL_SUMS) {
 #pragma clang loop unroll(full)
-    for (uint c = 0; c < C; c++) {
-#pragma clang loop unroll(full)
+    for (uint u = 0; u < COL_SUMS; u++) {
+      VEC_LOOP
       for (uint e = 0; e < 8; e++) {
-        const float x = s[c * stride + i + e];
-        a[c][e] = fma(x, k[i + e], a[c][e]);
-        b[c][e] = fma(x, q[i + e], b[c][e]);
+        const float x = s[i + 8 * u + e];
+        a[u][e] = fma(x, k[i + 8 * u + e], a[u][e]);
+        b[u][e] = fma(x, q[i + 8 * u + e], b[u][e]);
       }
     }
   }
-  float d[C];
 #pragma clang loop unroll(full)
-  for (uint c = 0; c < C; c++) {
-    const float m = group_sum<COL_LANES>(sum8(a[c]));
-    const float w = group_sum<COL_LANES>(sum8(b[c]));
-    d[c] = (v[c] - gate.x * m) * gate.y;
-    o[c] = fma(d[c], qk, gate.x * w);
-  }
-  LANE_LOOP
-  for (uint i = 0; i < N; i += 8) {
+  for (uint half = COL_SUMS / 2; half > 0; half /= 2) {
 #pragma clang loop unroll(full)
-    for (uint c = 0; c < C; c++) {
-#pragma clang loop unroll(full)
-      for (uint e = 0; e < 8; e++) s[c * stride + i + e] = fma(k[i + e], d[c], gate.x * s[c * stride + i + e]);
+    for (uint u = 0; u < half; u++) {
+      VEC_LOOP
+      for (uint e = 0; e < 8; e++) {
+        a[u][e] += a[u + half][e];
+        b[u][e] += b[u + half][e];
+      }
     }
   }
+  const float m = group_sum<COL_LANES>(sum8(a[0]));
+  const float w = group_sum<COL_LANES>(sum8(b[0]));
+  const float g = gate.x, d = (v - g * m) * gate.y;
+  LANE_LOOP
+  for (uint i = 0; i < N; i += 8) {
+    float x[8];  // keeps stores apart from loads that they might alias
+    VEC_LOOP
+    for (uint e = 0; e < 8; e++) x[e] = fma(k[i + e], d, g * s[i + e]);
+    VEC_LOOP
+    for (uint e = 0; e < 8; e++) s[i + e] = x[e];
+  }
+  return fma(d, qk, g * w);
 }
 
 // Gated RMS norm of one head by one simdgroup: y = o / sqrt(mean(o^2) + eps) * w * silu(z), one rounding.
@@ -196,9 +191,9 @@ inline void delta_gated_norm(device T* y, threadgroup const float* o, device con
                              float eps, uint lane) {
   float c[N];
   const uint at = lane * N;
-  LANE_LOOP
+  VEC_LOOP
   for (uint e = 0; e < N; e++) c[e] = o[at + e];
   const float r = rsqrt(sum_squares(c) / float(N * SIMD) + eps);
-  LANE_LOOP
+  VEC_LOOP
   for (uint e = 0; e < N; e++) y[at + e] = T(c[e] * r * float(w[at + e]) * vsilu(float(z[at + e])));
 }

@@ -4,6 +4,30 @@
 #include <metal_stdlib>
 using namespace metal;
 
+#ifndef SIMD
+#define SIMD 32
+#endif
+
+// LANE_LOOP: a loop over the values of a lane. They are registers where there are many lanes, memory where a lane is a
+// whole simdgroup. VEC_LOOP: an innermost loop whose iterations are independent of each other, over 4 or 8 partial
+// sums or over the values of a lane; where a lane is a whole simdgroup it becomes vector instructions. Never put a
+// reduction of floats into a VEC_LOOP: the compiler may then choose the order.
+#if SIMD > 1
+#define LANE_LOOP _Pragma("clang loop unroll(full)")
+#define VEC_LOOP _Pragma("clang loop unroll(full)")
+#else
+#define LANE_LOOP
+#define VEC_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
+#endif
+
+// Sum of eight partial sums, pairs at distance 4, 2, 1.
+inline float sum8(thread const float (&p)[8]) {
+  float h[4];
+  VEC_LOOP
+  for (uint e = 0; e < 4; e++) h[e] = p[e] + p[e + 4];
+  return (h[0] + h[2]) + (h[1] + h[3]);
+}
+
 // e^x to about 1 unit in the last place. 0 below -87.3365 (no subnormal results), infinity above 88.3762; NaN is kept.
 // Method: x = n ln 2 + r, |r| <= ln(2)/2; polynomial of degree 6 (S. Moshier, Cephes, expf); times 2^n. Adding
 // 1.5 * 2^23 rounds x / ln 2 to the integer n and leaves n in the low bits.
