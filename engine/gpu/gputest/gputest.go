@@ -21,5 +21,8 @@ type Suite struct {
 
 // Suites lists the kernel suites; a family adds its line when it lands.
 func Suites() []Suite {
-	return []Suite{}
+	return []Suite{
+		{"route", KernelRoute},
+		{"experts", KernelExperts},
+	}
 }
