@@ -234,8 +234,8 @@ func (r *recorder) emit(label string, l kernels.Launch, err error, args ...[]arg
 // item finds a vector or matrix in the pack.
 func (r *recorder) item(it weights.Item) weights.Entry {
 	e, ok := r.Weights.Lookup(it.Name)
-	if !ok {
-		r.fail(fmt.Errorf("%sthe pack has no %q", r.label, it.Name))
+	if !ok || e.Rows != it.Rows || e.Cols != it.Cols || e.Experts != it.Experts || e.Format != it.Format {
+		r.fail(fmt.Errorf("%sthe pack has no %q of %d x %d in %v", r.label, it.Name, it.Rows, it.Cols, it.Format))
 	}
 	return e
 }
