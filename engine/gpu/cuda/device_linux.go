@@ -124,7 +124,7 @@ func (d *Device) Caps() gpu.Caps { return d.caps }
 func (d *Device) Live() int64 { return d.live }
 
 // Wait returns the first error of submissions up to n. They have all finished.
-func (d *Device) Wait(ctx context.Context, n uint64) error { return d.runs.upTo(n) }
+func (d *Device) Wait(_ context.Context, n uint64) error { return d.runs.upTo(n) }
 
 // Close frees everything. Closing twice does nothing.
 func (d *Device) Close() error {

@@ -66,11 +66,12 @@ const (
 	guard  uint32 = 0xffa5ffa5
 )
 
+// fill repeats a word over b, from its first byte on.
 func fill(b []byte, word uint32) {
 	var w [4]byte
 	binary.LittleEndian.PutUint32(w[:], word)
-	for i := range b {
-		b[i] = w[i&3]
+	for n := copy(b, w[:]); n > 0 && n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }
 

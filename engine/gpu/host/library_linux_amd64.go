@@ -37,7 +37,7 @@ type cKernel struct {
 // errNoLibrary says how to get the embedded library.
 var errNoLibrary = errors.New("this binary was built without the kernel library: run `make kernels` and build again")
 
-// image is the content of the library that opts choose, and a name for messages.
+// image is the content of the library at path, or of the embedded one, and a name for messages.
 func image(path string) (data []byte, name string, err error) {
 	if path != "" {
 		data, err = os.ReadFile(path)
@@ -61,8 +61,13 @@ func load(path string, threads int) (*library, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	l := &library{handle: h}
-	if err := l.bind(threads); err != nil {
+	start, err := l.bind()
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), purego.Dlclose(h))
+	}
+	// Some threads may run in the library even if others could not be started, so it stays linked.
+	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
+		return nil, fmt.Errorf("%s: start %d threads: %w", name, threads, unix.Errno(r))
 	}
 	return l, nil
 }
@@ -77,9 +82,9 @@ func link(data []byte) (uintptr, error) {
 			return h, nil
 		}
 	}
-	h, err2 := linkFile(data)
-	if err2 != nil {
-		return 0, errors.Join(err, err2)
+	h, fileErr := linkFile(data)
+	if fileErr != nil {
+		return 0, err // the way through a file fails for the same reason, or is a mere fall-back
 	}
 	return h, nil
 }
@@ -109,22 +114,22 @@ func linkFile(data []byte) (h uintptr, err error) {
 	return purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-// bind finds the library's symbols, reads its table of kernels and starts its threads.
-func (l *library) bind(threads int) error {
-	var start, table, simd uintptr
+// bind finds the library's symbols and reads its table of kernels. It returns the function that starts threads.
+func (l *library) bind() (start uintptr, err error) {
+	var table, simd uintptr
 	for _, s := range []struct {
 		name string
 		addr *uintptr
 	}{{"msl_init", &start}, {"msl_run", &l.run}, {"msl_error", &l.message}, {"sotto_kernels", &table}, {"sotto_simd", &simd}} {
 		a, err := purego.Dlsym(l.handle, s.name)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		*s.addr = a
 	}
 	l.simd = int(*(*uint32)(pointer(simd)))
 	if l.simd != 1 && l.simd != 32 {
-		return fmt.Errorf("built for %d lanes a simdgroup, want 1 or 32", l.simd)
+		return 0, fmt.Errorf("built for %d lanes a simdgroup, want 1 or 32", l.simd)
 	}
 	l.kernels = map[string]entry{}
 	for p := pointer(table); ; p = unsafe.Add(p, unsafe.Sizeof(cKernel{})) {
@@ -134,10 +139,7 @@ func (l *library) bind(threads int) error {
 		}
 		l.kernels[cString(k.name)] = entry{k.fn, k.maxThreads}
 	}
-	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
-		return fmt.Errorf("start %d threads: %w", threads, unix.Errno(r))
-	}
-	return nil
+	return start, nil
 }
 
 // fault is the error of a run that returned code.
