@@ -244,7 +244,7 @@ func TestProcessesShareTheFile(t *testing.T) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "sotto.db")
-	child := exec.Command(os.Args[0], "-test.run=^TestProcessesShareTheFile$")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProcessesShareTheFile$")
 	child.Env = append(os.Environ(), childPath+"="+path)
 	var output bytes.Buffer
 	child.Stdout, child.Stderr = &output, &output

@@ -149,14 +149,26 @@ func TestOpenErrors(t *testing.T) {
 		want  []string // parts of the message
 	}{
 		{"no weights", map[string][]byte{"config.json": []byte("{}"), "mtp.safetensors": one}, []string{"no weights"}},
-		{"cut by a byte", map[string][]byte{"model.safetensors": one[:len(one)-1]},
-			[]string{"model.safetensors", `"a"`, "cut short"}},
-		{"a byte too many", map[string][]byte{"model.safetensors": append(slices.Clone(one), 0)},
-			[]string{"model.safetensors", "1 bytes of data belong to no tensor"}},
-		{"second shard broken", map[string][]byte{"model-1.safetensors": one, "model-2.safetensors": one[:5]},
-			[]string{"model-2.safetensors", "too few"}},
-		{"tensor in two shards", map[string][]byte{"model-1.safetensors": one, "model-2.safetensors": one},
-			[]string{`"a"`, "model-1.safetensors", "model-2.safetensors"}},
+		{
+			"cut by a byte",
+			map[string][]byte{"model.safetensors": one[:len(one)-1]},
+			[]string{"model.safetensors", `"a"`, "cut short"},
+		},
+		{
+			"a byte too many",
+			map[string][]byte{"model.safetensors": append(slices.Clone(one), 0)},
+			[]string{"model.safetensors", "1 bytes of data belong to no tensor"},
+		},
+		{
+			"second shard broken",
+			map[string][]byte{"model-1.safetensors": one, "model-2.safetensors": one[:5]},
+			[]string{"model-2.safetensors", "too few"},
+		},
+		{
+			"tensor in two shards",
+			map[string][]byte{"model-1.safetensors": one, "model-2.safetensors": one},
+			[]string{`"a"`, "model-1.safetensors", "model-2.safetensors"},
+		},
 		{"folder", map[string][]byte{"model.safetensors/x": one}, []string{"model.safetensors", "not a regular file"}},
 	}
 	for _, c := range cases {
@@ -231,9 +243,16 @@ func TestBits(t *testing.T) {
 		want   int
 		fails  bool
 	}{
-		{"four", 128, 4, false}, {"eight", 128, 8, false}, {"plain", 128, 0, false},
-		{"four", 100, 0, true}, {"four", 0, 0, true}, {"four", 8, 0, true}, {"four", 1 << 20, 0, true},
-		{"odd", 128, 0, true}, {"lone", 128, 0, true}, {"absent", 128, 0, true},
+		{"four", 128, 4, false},
+		{"eight", 128, 8, false},
+		{"plain", 128, 0, false},
+		{"four", 100, 0, true},
+		{"four", 0, 0, true},
+		{"four", 8, 0, true},
+		{"four", 1 << 20, 0, true},
+		{"odd", 128, 0, true},
+		{"lone", 128, 0, true},
+		{"absent", 128, 0, true},
 	}
 	for _, k := range cases {
 		got, err := c.Bits(k.module, k.cols)

@@ -8,10 +8,10 @@ import (
 // convert copies elements, converting between BF16 and F32 where the dtypes differ. dst and src hold the same
 // number of elements, little endian. BF16 to F32 is exact.
 func convert(dst []byte, to Dtype, src []byte, from Dtype) {
-	switch {
-	case to == from:
+	switch to {
+	case from:
 		copy(dst, src)
-	case to == F32:
+	case F32:
 		for i := range len(src) / 2 {
 			half := binary.LittleEndian.Uint16(src[2*i:])
 			binary.LittleEndian.PutUint32(dst[4*i:], uint32(half)<<16)

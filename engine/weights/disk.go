@@ -18,7 +18,8 @@ type SpaceError struct {
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("the pack needs %.2f GB, %.2f GB are free in %s", float64(e.Need)/1e9, float64(e.Free)/1e9, e.Dir)
+	need, free := float64(e.Need)/1e9, float64(e.Free)/1e9
+	return fmt.Sprintf("the pack needs %.2f GB, %.2f GB are free in %s", need, free, e.Dir)
 }
 
 // checkSpace compares the free space of a folder's volume with need bytes.
@@ -27,12 +28,15 @@ func checkSpace(dir string, need int64) error {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return &os.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	free, ok := product(int64(st.Bavail), int64(st.Bsize))
+	free, ok := product(int64(st.Bavail), widen(st.Bsize))
 	if ok && free < need {
 		return &SpaceError{Dir: dir, Need: need, Free: free}
 	}
 	return nil
 }
+
+// widen takes the block size, whose type differs between systems.
+func widen[T int64 | uint32](n T) int64 { return int64(n) }
 
 // lockPoll is how often a waiting process looks whether the lock is free.
 const lockPoll = 20 * time.Millisecond

@@ -79,7 +79,7 @@ func (e *ensurer) open() (*Pack, error) {
 	}
 	m, err := DecodeManifest(stored)
 	if err != nil {
-		return nil, nil // it cannot vouch for anything
+		return nil, nil //nolint:nilerr // a manifest that cannot be read vouches for nothing
 	}
 	p, err := Open(e.path, e.layout, m, e.ckpt.Source())
 	var stale *StaleError

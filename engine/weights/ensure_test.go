@@ -163,49 +163,45 @@ func TestEnsureRebuilds(t *testing.T) {
 		_ = p.Close()
 		return b
 	}()
+	built, found := []Stage{Packing, Verifying}, []Stage{Verifying, Packing, Verifying}
 	cases := []struct {
 		name   string
 		harm   func(b *bench)
 		stages []Stage
 	}{
-		{"first byte", func(b *bench) { b.change(func(d []byte) []byte { d[0]++; return d }) },
-			[]Stage{Verifying, Packing, Verifying}},
-		{"last item", func(b *bench) { b.change(func(d []byte) []byte { d[last]++; return d }) },
-			[]Stage{Verifying, Packing, Verifying}},
-		{"cut", func(b *bench) { b.change(func(d []byte) []byte { return d[:len(d)-1] }) }, []Stage{Packing, Verifying}},
-		{"longer", func(b *bench) { b.change(func(d []byte) []byte { return append(d, 0) }) }, []Stage{Packing, Verifying}},
-		{"empty", func(b *bench) { b.change(func([]byte) []byte { return nil }) }, []Stage{Packing, Verifying}},
-		{"deleted", func(b *bench) { _ = os.Remove(b.path()) }, []Stage{Packing, Verifying}},
+		{"first byte", func(b *bench) { b.change(func(d []byte) []byte { d[0]++; return d }) }, found},
+		{"last item", func(b *bench) { b.change(func(d []byte) []byte { d[last]++; return d }) }, found},
+		{"cut", func(b *bench) { b.change(func(d []byte) []byte { return d[:len(d)-1] }) }, built},
+		{"longer", func(b *bench) { b.change(func(d []byte) []byte { return append(d, 0) }) }, built},
+		{"empty", func(b *bench) { b.change(func([]byte) []byte { return nil }) }, built},
+		{"deleted", func(b *bench) { _ = os.Remove(b.path()) }, built},
 		{"a folder", func(b *bench) {
 			path := b.path()
 			_ = os.Remove(path)
 			_ = os.Mkdir(path, 0o700)
-		}, []Stage{Packing, Verifying}},
-		{"no manifest", func(b *bench) { clear(b.kept.values) }, []Stage{Packing, Verifying}},
+		}, built},
+		{"no manifest", func(b *bench) { clear(b.kept.values) }, built},
 		{"garbage manifest", func(b *bench) {
 			for key := range b.kept.values {
 				b.kept.values[key] = []byte("{")
 			}
-		}, []Stage{Packing, Verifying}},
+		}, built},
 		{"manifest of another pack", func(b *bench) {
 			for key := range b.kept.values {
 				b.kept.values[key] = slices.Collect(maps.Values(other.kept.values))[0]
 			}
-		}, []Stage{Packing, Verifying}},
-		{"older layout", func(b *bench) { b.manifest(func(m *Manifest) { m.Version-- }) }, []Stage{Packing, Verifying}},
-		{"other source", func(b *bench) { b.manifest(func(m *Manifest) { m.Source = "x" }) }, []Stage{Packing, Verifying}},
-		{"other size", func(b *bench) { b.manifest(func(m *Manifest) { m.Size++ }) }, []Stage{Packing, Verifying}},
-		{"fewer items", func(b *bench) { b.manifest(func(m *Manifest) { m.Items = m.Items[1:] }) },
-			[]Stage{Packing, Verifying}},
-		{"other offset", func(b *bench) { b.manifest(func(m *Manifest) { m.Items[3].Offset += 256 }) },
-			[]Stage{Packing, Verifying}},
-		{"other sum", func(b *bench) { b.manifest(func(m *Manifest) { m.Items[3].Sum++; m.Checked = 0 }) },
-			[]Stage{Verifying, Packing, Verifying}},
+		}, built},
+		{"older layout", func(b *bench) { b.manifest(func(m *Manifest) { m.Version-- }) }, built},
+		{"other source", func(b *bench) { b.manifest(func(m *Manifest) { m.Source = "x" }) }, built},
+		{"other size", func(b *bench) { b.manifest(func(m *Manifest) { m.Size++ }) }, built},
+		{"fewer items", func(b *bench) { b.manifest(func(m *Manifest) { m.Items = m.Items[1:] }) }, built},
+		{"other offset", func(b *bench) { b.manifest(func(m *Manifest) { m.Items[3].Offset += 256 }) }, built},
+		{"other sum", func(b *bench) { b.manifest(func(m *Manifest) { m.Items[3].Sum++; m.Checked = 0 }) }, found},
 		{"a killed build", func(b *bench) {
 			key := strings.TrimSuffix(filepath.Base(b.path()), packSuffix)
 			_ = os.Remove(b.path())
 			_ = os.WriteFile(filepath.Join(b.dir, "."+key+packSuffix+".123.tmp"), []byte("half"), 0o600)
-		}, []Stage{Packing, Verifying}},
+		}, built},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -389,7 +385,9 @@ func FuzzManifest(f *testing.F) {
 	f.Add(good)
 	f.Add(bytes.Replace(good, []byte(`"Version":1`), []byte(`"Version":2`), 1))
 	f.Add(append(bytes.Clone(good), '}'))
-	for _, text := range []string{``, `{}`, `null`, `[]`, `{"Size":-1}`, `{"Items":[{"Sum":4294967296}]}`, `{"Other":1}`} {
+	for _, text := range []string{
+		``, `{}`, `null`, `[]`, `{"Size":-1}`, `{"Items":[{"Sum":4294967296}]}`, `{"Other":1}`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -50,10 +50,9 @@ func hashConfig(h hash.Hash, fsys fs.FS) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	n, err := io.Copy(h, f)
 	fmt.Fprintf(h, "config %d\n", n)
-	return err
+	return errors.Join(err, f.Close())
 }
 
 // sample hashes a file of the given size, or blocks of it.

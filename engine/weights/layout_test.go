@@ -52,7 +52,9 @@ func TestPlanRefuses(t *testing.T) {
 		{"too many source rows", func(it *Item) { it.Rows = 3 }, `"y": 2 rows where 1 are left`},
 		{"source without rows", func(it *Item) { it.Sources = []Source{{"x", 4}, {"y", 0}} }, `"y": 0 rows`},
 		{"source without name", func(it *Item) { it.Sources = []Source{{"", 4}} }, `source ""`},
-		{"uneven weave", func(it *Item) { it.Interleave, it.Sources = true, []Source{{"x", 3}, {"y", 1}} }, "interleave"},
+		{"uneven weave", func(it *Item) {
+			it.Interleave, it.Sources = true, []Source{{"x", 3}, {"y", 1}}
+		}, "interleave"},
 		{"matrix with dtype", func(it *Item) { it.Dtype = BF16 }, "dtype"},
 		{"vector without dtype", func(it *Item) { it.Format = Vector }, "dtype"},
 		{"vector of halves", func(it *Item) { it.Format, it.Dtype = Vector, F16 }, "dtype"},

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 )
@@ -43,8 +44,9 @@ func (f Format) Bits() int {
 		return 4
 	case Q8:
 		return 8
+	default:
+		return 0
 	}
-	return 0
 }
 
 // Recipe lists what a pack holds, in the order of the file.
@@ -77,14 +79,6 @@ type Source struct {
 	Rows int
 }
 
-// streams of an item.
-const (
-	codes = iota
-	scales
-	biases
-	numStreams
-)
-
 // stream is the part of an item that one kind of tensor fills.
 type stream struct {
 	suffix string // of the tensor's name
@@ -92,7 +86,7 @@ type stream struct {
 	width  int    // elements a row
 }
 
-// streams lists the parts of a valid item in the order of [codes], [scales], [biases].
+// streams lists the parts of a valid item: codes, then scales and biases if the format has them.
 func (it *Item) streams() []stream {
 	switch it.Format {
 	case Q4, Q8:
@@ -104,27 +98,44 @@ func (it *Item) streams() []stream {
 		}
 	case B16:
 		return []stream{{".weight", BF16, it.Cols}}
+	default:
+		return []stream{{"", it.Dtype, it.Cols}}
 	}
-	return []stream{{"", it.Dtype, it.Cols}}
 }
 
 // check validates what needs no checkpoint.
 func (it *Item) check() error {
 	switch {
 	case it.Name == "":
-		return fmt.Errorf("no name")
+		return errors.New("no name")
 	case it.Format > Vector:
 		return fmt.Errorf("unknown %v", it.Format)
 	case it.Rows <= 0 || it.Cols <= 0 || it.Experts < 0:
 		return fmt.Errorf("%d experts, %d rows, %d inputs", it.Experts, it.Rows, it.Cols)
 	case it.Format.Bits() > 0 && it.Cols%Group != 0:
 		return fmt.Errorf("%d inputs are not a multiple of %d", it.Cols, Group)
+	}
+	if err := it.checkDtype(); err != nil {
+		return err
+	}
+	return it.checkSources()
+}
+
+// checkDtype allows a dtype for vectors only.
+func (it *Item) checkDtype() error {
+	switch {
 	case it.Format == Vector && it.Dtype != BF16 && it.Dtype != F32:
 		return fmt.Errorf("dtype %q, want %s or %s", it.Dtype, BF16, F32)
 	case it.Format != Vector && it.Dtype != "":
 		return fmt.Errorf("dtype %q is set on a matrix", it.Dtype)
-	case len(it.Sources) == 0:
-		return fmt.Errorf("no sources")
+	}
+	return nil
+}
+
+// checkSources compares the rows of the sources with those of the item.
+func (it *Item) checkSources() error {
+	if len(it.Sources) == 0 {
+		return errors.New("no sources")
 	}
 	left := it.Rows
 	for _, s := range it.Sources {
