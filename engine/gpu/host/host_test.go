@@ -3,10 +3,12 @@
 package host_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sotto/engine/gpu"
@@ -84,6 +86,26 @@ func TestConformance(t *testing.T) {
 		gputest.Run(t, func(t *testing.T) gpu.Device { return open(t, o) })
 		t.Run("no garbage", func(t *testing.T) { gputest.RunNoAlloc(t, open(t, o)) })
 	})
+}
+
+// TestForeignLibrary opens a library that lacks one of the driver's symbols.
+func TestForeignLibrary(t *testing.T) {
+	data, err := os.ReadFile(exactPath(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "foreign.so")
+	data = bytes.ReplaceAll(data, []byte("\x00msl_run\x00"), []byte("\x00msl_RUN\x00"))
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dev, err := host.Open(host.Options{Library: path})
+	if err == nil {
+		t.Fatal("opened", dev.Close())
+	}
+	if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "msl_run") {
+		t.Errorf("got %v, want an error that names the library and msl_run", err)
+	}
 }
 
 // TestLinkFile takes the way through a temporary file, which is gone afterwards.
