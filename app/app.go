@@ -1,0 +1,95 @@
+// Package app joins the engine to the machine: folders, the device, the store, the choice of a model. Front ends
+// ask it for an open model and talk to that; it holds no behaviour of a conversation.
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/adrg/xdg"
+
+	"sotto/app/models"
+	"sotto/app/store"
+	"sotto/engine"
+	"sotto/kernels"
+)
+
+// Options say what to open.
+type Options struct {
+	Model    string // name of a built-in model or folder; "": the default one
+	DType    kernels.DType
+	Chunk    int // rows of a prefill chunk; 0: what the device suggests
+	Threads  int // host driver; 0: all cores
+	Progress func(engine.Loading)
+	Warn     func(string)
+}
+
+// storeWait is how long to wait for another Sotto that is writing to the store.
+const storeWait = 5 * time.Second
+
+// packName is the folder of a model's packed weights: readable, and different for folders of the same name.
+func packName(m models.Model) string {
+	if m.Builtin {
+		return m.Name
+	}
+	path, err := filepath.Abs(m.Name)
+	if err != nil {
+		path = m.Name
+	}
+	sum := sha256.Sum256([]byte(path))
+	return fmt.Sprintf("%s-%x", filepath.Base(path), sum[:6])
+}
+
+// Model is an open model with what the catalogue says of it.
+type Model struct {
+	models.Model
+	Engine *engine.Engine
+}
+
+// Close stops what runs and frees the device.
+func (m *Model) Close() error { return m.Engine.Close() }
+
+// Folders is where Sotto keeps its files, by the XDG rules (on macOS: Application Support and Caches).
+type Folders struct {
+	Data  string // what must not be lost
+	Cache string // what can be made again
+}
+
+// UserFolders returns the folders of the user who runs Sotto.
+func UserFolders() Folders {
+	return Folders{Data: filepath.Join(xdg.DataHome, "sotto"), Cache: filepath.Join(xdg.CacheHome, "sotto")}
+}
+
+// Open finds a model and makes it ready on this machine's device.
+func Open(ctx context.Context, o Options) (*Model, error) {
+	if o.Model == "" {
+		o.Model = models.Default
+	}
+	m, err := models.Resolve(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	device, err := openDevice(o)
+	if err != nil {
+		return nil, err
+	}
+	dirs := UserFolders()
+	e, err := engine.Open(ctx, m.Dir, engine.Options{
+		Device: device, DType: o.DType, Chunk: o.Chunk,
+		PackDir:   filepath.Join(dirs.Cache, "packs", packName(m)),
+		Manifests: store.New(filepath.Join(dirs.Data, "sotto.db"), storeWait).Manifests(),
+		Progress:  o.Progress, Warn: o.Warn,
+	})
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("open %s: %w", m.Name, err)
+	}
+	m.Family = e.Info().Family
+	return &Model{Model: m, Engine: e}, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"sotto/app"
+	"sotto/app/models"
+	"sotto/engine"
+	"sotto/kernels"
+)
+
+// flags are shared by the commands that generate.
+type flags struct {
+	model, system, dtype    string
+	temperature, topP, minP float32
+	topK, maxTokens, chunk  int
+	threads                 int
+	seed                    uint64
+	stop                    []string
+	cmd                     *cobra.Command
+}
+
+func (f *flags) register(c *cobra.Command) {
+	f.cmd = c
+	p := c.Flags()
+	p.StringVarP(&f.model, "model", "m", models.Default, "built-in model, or folder of a checkpoint")
+	p.StringVar(&f.system, "system", "", "system prompt")
+	p.Float32Var(&f.temperature, "temperature", 0, "0 is greedy (default: the model's own)")
+	p.Float32Var(&f.topP, "top-p", 0, "keep the most probable tokens up to this mass (default: the model's own)")
+	p.Float32Var(&f.minP, "min-p", 0, "drop tokens below this share of the best one's probability")
+	p.IntVar(&f.topK, "top-k", 0, "keep this many tokens (default: the model's own)")
+	p.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same answer (default: drawn)")
+	p.IntVar(&f.maxTokens, "max-tokens", 0, "most tokens of an answer (default: what the window holds)")
+	p.StringArrayVar(&f.stop, "stop", nil, "end the answer before this text; may be given several times")
+	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 1 to 4096 (default: what the device suggests)")
+	p.StringVar(&f.dtype, "dtype", "bf16", "type of activations: bf16, or f32 for comparisons")
+	p.IntVar(&f.threads, "threads", 0, "threads of the host driver (default: all cores)")
+}
+
+// check refuses values that no model could accept.
+func (f *flags) check() error {
+	changed := f.cmd.Flags().Changed
+	switch {
+	case f.dtype != "bf16" && f.dtype != "f32":
+		return usageError{fmt.Errorf("--dtype %q: want bf16 or f32", f.dtype)}
+	case changed("chunk") && (f.chunk < 1 || f.chunk > kernels.MaxRows):
+		return usageError{fmt.Errorf("--chunk %d: want 1 to %d", f.chunk, kernels.MaxRows)}
+	case changed("max-tokens") && f.maxTokens < 1:
+		return usageError{fmt.Errorf("--max-tokens %d: want at least 1", f.maxTokens)}
+	case f.threads < 0:
+		return usageError{fmt.Errorf("--threads %d: want 0 or more", f.threads)}
+	}
+	for _, s := range f.stop {
+		if s == "" {
+			return usageError{errors.New("--stop: the text is empty")}
+		}
+	}
+	return nil
+}
+
+// open opens the model, showing progress where a person can see it.
+func (f *flags) open(ctx context.Context, t terminal) (*app.Model, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	dtype := kernels.BF16
+	if f.dtype == "f32" {
+		dtype = kernels.F32
+	}
+	bar := newProgress(t.err)
+	defer bar.clear()
+	return app.Open(ctx, app.Options{
+		Model: f.model, DType: dtype, Chunk: f.chunk, Threads: f.threads,
+		Progress: bar.loading,
+		Warn:     func(s string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", s) },
+	})
+}
+
+// request fills in what the flags say of an answer.
+func (f *flags) request(m *app.Model) (engine.Request, error) {
+	s := m.Engine.Info().Sampling
+	changed := f.cmd.Flags().Changed
+	if changed("temperature") {
+		s.Temperature = f.temperature
+	}
+	if changed("top-p") {
+		s.TopP = f.topP
+	}
+	if changed("top-k") {
+		s.TopK = f.topK
+	}
+	if changed("min-p") {
+		s.MinP = f.minP
+	}
+	s.Seed = f.seed
+	if !changed("seed") {
+		s.Seed = uint64(time.Now().UnixNano())
+	}
+	if err := s.Validate(); err != nil {
+		return engine.Request{}, usageError{err}
+	}
+	return engine.Request{Sampling: s, MaxTokens: f.maxTokens, Stop: f.stop}, nil
+}
+
+// isTerminal says whether a person reads what is written to w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,90 @@
+// Command sotto answers with a language model that runs on this machine: chat in the terminal, single questions
+// for scripts, a list of models.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// errInterrupted is returned by a command that the user stopped: what there was has been printed.
+var errInterrupted = errors.New("interrupted")
+
+// usageError marks mistakes in the command line itself.
+type usageError struct{ error }
+
+func main() {
+	os.Exit(run(os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// terminal is where a command reads and writes.
+type terminal struct {
+	in       *os.File
+	out, err io.Writer
+}
+
+func run(args []string, t terminal) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root := newRoot(t)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(t.err, "sotto: %v\nRun 'sotto --help' for usage.\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(t.err, "sotto: %v\n", err)
+		return exitFailure
+	}
+}
+
+func newRoot(t terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sotto",
+		Short:         "A language model on this machine, in private",
+		Long:          "Sotto answers with a language model that runs on this machine. Nothing you type leaves it.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q", args[0])}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newChat(t), newAsk(t), newModels(t))
+	return root
+}
+
+// noArgs refuses positional arguments.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sotto/engine/gpu"
+	"sotto/engine/nn"
+	"sotto/engine/sample"
+	"sotto/kernels"
+)
+
+// ErrEnough as the cause of a cancelled context says that the caller has what it wants: the answer ends as if an
+// end id had been sampled.
+var ErrEnough = errors.New("the caller has what it wants")
+
+// ErrNaN says that the model's logits were not numbers.
+var ErrNaN = errors.New("the model's output is not a number: its weights may be damaged")
+
+// job is a request on its way through the worker.
+type job struct {
+	ctx     context.Context //nolint:containedctx // a message: it travels with the request and ends with it
+	session *Session
+	request Request
+	events  chan Event
+	start   time.Time
+}
+
+// generation is one request being served.
+type generation struct {
+	*job
+	w       *Worker
+	limit   int // most tokens to sample
+	sampled []int32
+	sampler nn.Sampler
+	last    uint64 // newest submission
+	figures Figures
+	reason  Reason
+}
+
+// serve runs a request and returns its last event. Whatever happens, the session is level: its record holds what
+// the device has consumed, or nothing.
+func (w *Worker) serve(j *job) Event {
+	g := &generation{job: j, w: w}
+	err := g.prepare()
+	if err == nil {
+		err = g.run()
+	}
+	g.figures.Completion = len(g.sampled)
+	if n := len(g.sampled); n > 0 && slices.Contains(g.request.Stops, g.sampled[n-1]) {
+		g.figures.Completion--
+	}
+	return Event{Kind: Done, Reason: g.reason, Figures: g.figures, Err: err}
+}
+
+// prepare checks the request and finds out what is left to read.
+func (g *generation) prepare() error {
+	r := &g.request
+	window := g.w.arena.Layout().Window
+	g.figures.Prompt = len(r.Prompt)
+	switch {
+	case len(r.Prompt) == 0:
+		return errors.New("the prompt is empty")
+	case len(r.Prompt) >= window:
+		return &WindowError{len(r.Prompt), window}
+	case r.MaxTokens < 0:
+		return fmt.Errorf("at most %d tokens: want 1 or more", r.MaxTokens)
+	}
+	for i, id := range r.Prompt {
+		if id < 0 || int(id) >= g.w.config.Spec.Vocab {
+			return fmt.Errorf("token %d of the prompt has id %d, the vocabulary ends at %d", i, id, g.w.config.Spec.Vocab-1)
+		}
+	}
+	if err := errors.Join(r.Sampling.Validate(), r.Logs.Validate()); err != nil {
+		return err
+	}
+	g.limit = window - len(r.Prompt)
+	if r.MaxTokens > 0 {
+		g.limit = min(g.limit, r.MaxTokens)
+	}
+	g.sampler = nn.Sampled
+	if r.Sampling.Greedy() && !r.Logs.Chosen && r.Logs.Alts == 0 {
+		g.sampler = nn.Greedy
+	}
+	if err := g.w.claim(g.session); err != nil {
+		return err
+	}
+	if g.figures.Cached = g.session.cached(r.Prompt); g.figures.Cached == 0 {
+		g.session.device.Reset()
+		g.session.tokens = g.session.tokens[:0]
+	}
+	return g.session.device.Step().SetStops(r.Stops)
+}
+
+func (g *generation) run() error {
+	g.session.tokens = slices.Grow(g.session.tokens, len(g.request.Prompt)+min(g.limit, kernels.MaxRows)-len(g.session.tokens))
+	err := g.prefill()
+	if err == nil && g.reason == 0 {
+		g.figures.FirstToken = time.Since(g.start)
+		err = g.decode()
+	}
+	if err != nil { // what the device holds is unknown
+		g.w.settle(g.last)
+		g.w.release(g.session)
+	}
+	return err
+}
+
+// prefill reads what is new of the prompt, chunk by chunk; the last chunk samples the first token. A cancelled
+// request stops between chunks.
+func (g *generation) prefill() error {
+	begin := time.Now()
+	defer func() { g.figures.Prefill = time.Since(begin) }()
+	s, prompt := g.session, g.request.Prompt
+	step := s.device.Step()
+	for from := g.figures.Cached; from < len(prompt); {
+		if g.ended() {
+			return nil
+		}
+		n := min(g.w.chunk, len(prompt)-from)
+		last := from+n == len(prompt)
+		if err := g.w.grow(s, from+n); err != nil {
+			return err
+		}
+		if err := step.Begin(prompt[from : from+n]); err != nil {
+			return err
+		}
+		sampler := nn.NoSampler
+		if last {
+			sampler = g.sampler
+			p := step.Params()
+			p.Step, p.Limit = 0, uint32(g.limit)
+			sample.Fill(p, g.request.Sampling, g.request.Logs)
+		}
+		if err := g.pass(n, sampler); err != nil {
+			return err
+		}
+		if err := g.w.device.Wait(context.Background(), g.last); err != nil {
+			return err
+		}
+		if !last {
+			step.Advance()
+		}
+		from += n
+		s.tokens = append(s.tokens, prompt[from-n:from]...)
+		g.events <- Event{Kind: Progress, Read: from, Total: len(prompt)}
+	}
+	return nil
+}
+
+// pass submits one replay of the program for n rows.
+func (g *generation) pass(n int, s nn.Sampler) error {
+	x, err := g.w.programs.exec(n, s)
+	if err != nil {
+		return err
+	}
+	seq, err := g.w.device.Submit(x, g.session.device.Step().Buffer())
+	if err == nil {
+		g.last = seq
+	}
+	return err
+}
+
+// decode reads tokens as they come, one pass ahead of what it has read, until an end id, the limit or the caller
+// ends it. Nothing here allocates per token but what log-probabilities ask for.
+func (g *generation) decode() error {
+	var seqs [gpu.MaxInFlight]uint64
+	seqs[0] = g.last
+	first := time.Now()
+	submitted := 1
+	for n := 0; n < submitted; n++ {
+		for submitted < min(n+2, g.limit) && !g.ended() {
+			// Pass k consumes token k-1, which stands at position len(Prompt)+k-1.
+			if err := g.w.grow(g.session, len(g.request.Prompt)+submitted); err != nil {
+				return err
+			}
+			if err := g.pass(1, g.sampler); err != nil {
+				return err
+			}
+			seqs[submitted%len(seqs)] = g.last
+			submitted++
+		}
+		stop, err := g.read(n, seqs[n%len(seqs)])
+		if err != nil {
+			return err
+		}
+		g.figures.Decode = time.Since(first)
+		if stop {
+			break
+		}
+	}
+	if g.reason == 0 {
+		g.reason = Length
+	}
+	if err := g.w.device.Wait(context.Background(), g.last); err != nil {
+		return err
+	}
+	g.session.level(g.request.Prompt, g.sampled, int(g.session.device.Step().Params().Pos))
+	return nil
+}
+
+// read waits for token n and passes it on. It returns true after the last one.
+func (g *generation) read(n int, seq uint64) (bool, error) {
+	if err := g.w.device.Wait(context.Background(), seq); err != nil {
+		return false, err
+	}
+	step := g.session.device.Step()
+	r, ok := step.Record(uint32(n))
+	if !ok {
+		return false, fmt.Errorf("token %d is missing from the ring", n)
+	}
+	if r.Flags&kernels.RingNaN != 0 {
+		return false, ErrNaN
+	}
+	t := Token{ID: int32(r.Tokens[0]), End: r.Flags&kernels.RingStopped != 0, Log: r.Logs[0]}
+	if a := g.request.Logs.Alts; a > 0 {
+		t.Alts = slices.Clone(step.Alternatives(uint32(n), a))
+	}
+	g.sampled = append(g.sampled, t.ID)
+	g.events <- Event{Kind: Sampled, Token: t}
+	switch {
+	case t.End:
+		g.reason = Stopped
+	case r.Flags&kernels.RingLimit != 0:
+		g.reason = Length
+	}
+	return r.Flags&(kernels.RingStopped|kernels.RingLimit) != 0, nil
+}
+
+// ended says whether the caller or the worker wants no more, and notes why.
+func (g *generation) ended() bool {
+	switch {
+	case g.ctx.Err() != nil && errors.Is(context.Cause(g.ctx), ErrEnough):
+		g.reason = Stopped
+	case g.ctx.Err() != nil || g.w.ctx.Err() != nil:
+		g.reason = Cancelled
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+// Package run owns the device: one worker, locked to a thread, takes requests, reads prompts in chunks, decodes
+// and hands tokens back over channels. Cancellation is looked at between chunks and between tokens; afterwards
+// the session is level, so that it can go on. The package knows ids, not text.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"time"
+
+	"sotto/engine/gpu"
+	"sotto/engine/model"
+	"sotto/engine/state"
+	"sotto/engine/weights"
+	"sotto/kernels"
+)
+
+// ErrClosed is returned by requests to a worker that has been closed.
+var ErrClosed = errors.New("the engine is closed")
+
+// eventBuffer is how many events a caller may fall behind before the worker waits for it.
+const eventBuffer = 64
+
+// Config says what a worker runs.
+type Config struct {
+	Device   gpu.Device // taken over: closed by Close, and by Open on an error
+	Spec     *model.Spec
+	Layout   *weights.Layout
+	Pack     []byte // mapped, laid out by Layout; must stay until Close returns
+	DType    kernels.DType
+	Chunk    int // rows of a prefill chunk; 0: what the device suggests
+	Sessions int // texts whose state is kept at a time; 0: 1
+}
+
+// Worker serves requests one after another.
+type Worker struct {
+	config   Config
+	device   gpu.Device
+	chunk    int
+	arena    *state.Arena
+	programs *programs
+	resident []*Session // sessions that hold a slot
+	clock    uint64
+
+	ctx    context.Context //nolint:containedctx // the worker's own life
+	cancel context.CancelFunc
+	jobs   chan *job
+	ended  chan struct{}
+	failed error // set before ended closes
+}
+
+// Open allocates state and compiles the programs of decode. It returns when requests can be served.
+func Open(c Config) (*Worker, error) {
+	w := &Worker{config: c, device: c.Device, jobs: make(chan *job), ended: make(chan struct{})}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	ready := make(chan error)
+	go w.loop(ready)
+	if err := <-ready; err != nil {
+		<-w.ended
+		return nil, errors.Join(err, w.failed)
+	}
+	return w, nil
+}
+
+// loop is the only goroutine that talks to the device.
+func (w *Worker) loop(ready chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(w.ended)
+	defer w.free()
+	err := w.setUp()
+	ready <- err
+	if err != nil {
+		return
+	}
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case j := <-w.jobs:
+			j.events <- w.serve(j)
+			close(j.events)
+		}
+	}
+}
+
+func (w *Worker) setUp() error {
+	c := w.config
+	caps := w.device.Caps()
+	w.chunk = min(max(caps.Chunk, 1), kernels.MaxRows)
+	if c.Chunk > 0 {
+		w.chunk = min(c.Chunk, kernels.MaxRows)
+	}
+	layout, err := state.Plan(c.Spec, state.Config{DType: c.DType, Slots: max(c.Sessions, 1)})
+	if err != nil {
+		return err
+	}
+	if err := admit(caps, c, layout); err != nil {
+		return err
+	}
+	if w.arena, err = state.New(w.device, layout); err != nil {
+		return err
+	}
+	w.programs, err = newPrograms(w.device, c, w.arena)
+	return err
+}
+
+// admit refuses what does not fit the device's memory, with the numbers.
+func admit(caps gpu.Caps, c Config, l *state.Layout) error {
+	need := int64(len(c.Pack))
+	for _, r := range l.Regions() {
+		need += r.Size
+	}
+	if caps.MemoryLimit > 0 && need > caps.MemoryLimit {
+		return fmt.Errorf("%d MB of weights and state do not fit the %d MB that %s allows: %w",
+			need/1e6, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
+	}
+	return nil
+}
+
+// settle waits for a submission, whatever its outcome.
+func (w *Worker) settle(seq uint64) {
+	if seq > 0 {
+		_ = w.device.Wait(context.Background(), seq) // its error has been reported by the wait that failed first
+	}
+}
+
+func (w *Worker) free() {
+	for len(w.resident) > 0 {
+		w.release(w.resident[0])
+	}
+	if w.programs != nil {
+		w.programs.free()
+	}
+	if w.arena != nil {
+		w.arena.Free()
+	}
+	w.failed = w.device.Close()
+}
+
+// Close cancels what runs, waits for it and closes the device. It may be called more than once.
+func (w *Worker) Close() error {
+	w.cancel()
+	<-w.ended
+	return w.failed
+}
+
+// Window is the number of positions of a session.
+func (w *Worker) Window() int { return w.arena.Layout().Window }
+
+// Generate serves a request. Requests wait for each other. The last event is Done, also after an error; a caller
+// that breaks off cancels the request and returns when the worker has settled.
+func (w *Worker) Generate(ctx context.Context, s *Session, r Request) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		j := &job{ctx: ctx, session: s, request: r, events: make(chan Event, eventBuffer), start: time.Now()}
+		select {
+		case w.jobs <- j:
+		case <-ctx.Done():
+			yield(Event{Kind: Done, Reason: Cancelled})
+			return
+		case <-w.ended:
+			yield(Event{Kind: Done, Err: ErrClosed})
+			return
+		}
+		broken := false
+		for e := range j.events {
+			if !broken && !yield(e) {
+				broken = true
+				cancel()
+			}
+		}
+	}
+}
