@@ -14,8 +14,9 @@ import (
 // library is one loaded copy of a kernel library.
 type library struct {
 	handle  uintptr
-	run     uintptr // int msl_run(msl_op*, u32 n, void* step, u64 seed)
-	message uintptr // const char* msl_error()
+	image   *os.File // that the linker knows the library by; nil if it was a temporary file
+	run     uintptr  // int msl_run(msl_op*, u32 n, void* step, u64 seed)
+	message uintptr  // const char* msl_error()
 	simd    int
 	kernels map[string]entry
 }
@@ -56,14 +57,13 @@ func load(path string, threads int) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := link(data)
+	l, err := link(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l := &library{handle: h}
 	start, err := l.bind()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), purego.Dlclose(h))
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), l.unlink())
 	}
 	// Some threads may run in the library even if others could not be started, so it stays linked.
 	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
@@ -73,20 +73,39 @@ func load(path string, threads int) (*library, error) {
 }
 
 // link hands the image to the dynamic linker through memory; where that is not allowed, through a temporary
-// file that is gone again before link returns.
-func link(data []byte) (uintptr, error) {
-	f, err := memFile(data)
+// file that is gone again before link returns. When both fail it is for the same reason, given by the first.
+func link(data []byte) (*library, error) {
+	l, err := linkMemory(data)
 	if err == nil {
-		h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), purego.RTLD_NOW|purego.RTLD_LOCAL)
-		if err = errors.Join(err, f.Close()); err == nil {
-			return h, nil
-		}
+		return l, nil
 	}
-	h, fileErr := linkFile(data)
-	if fileErr != nil {
-		return 0, err // the way through a file fails for the same reason, or is a mere fall-back
+	if l, fileErr := linkFile(data); fileErr == nil {
+		return l, nil
 	}
-	return h, nil
+	return nil, err
+}
+
+// linkMemory keeps the file open, because the linker takes a path that it has seen for the library that it had
+// then: a descriptor must not come back with another image.
+func linkMemory(data []byte) (*library, error) {
+	f, err := memFile(data)
+	if err != nil {
+		return nil, err
+	}
+	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &library{handle: h, image: f}, nil
+}
+
+// unlink gives up a library in which nothing runs.
+func (l *library) unlink() error {
+	err := purego.Dlclose(l.handle)
+	if l.image != nil {
+		err = errors.Join(err, l.image.Close())
+	}
+	return err
 }
 
 func memFile(data []byte) (*os.File, error) {
@@ -101,17 +120,21 @@ func memFile(data []byte) (*os.File, error) {
 	return f, nil
 }
 
-func linkFile(data []byte) (h uintptr, err error) {
+func linkFile(data []byte) (l *library, err error) {
 	f, err := os.CreateTemp("", "sotto-kernels-*.so")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	h, err := purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	return &library{handle: h}, nil
 }
 
 // bind finds the library's symbols and reads its table of kernels. It returns the function that starts threads.

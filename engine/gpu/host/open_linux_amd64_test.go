@@ -55,9 +55,9 @@ func TestLinkRefused(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	for name, how := range map[string]func([]byte) (uintptr, error){"memory": link, "file": linkFile} {
-		if h, err := how(data[:100]); err == nil {
-			t.Errorf("%s: linked a cut library as %#x", name, h)
+	for name, how := range map[string]func([]byte) (*library, error){"memory": link, "file": linkFile} {
+		if l, err := how(data[:100]); err == nil {
+			t.Errorf("%s: linked a cut library as %+v", name, l)
 		}
 	}
 	left, err := os.ReadDir(dir)
