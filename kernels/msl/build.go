@@ -29,7 +29,7 @@ type Mode struct {
 // common are the flags of every compilation. Nothing re-associates, contracts or takes reciprocals.
 var common = []string{
 	"-std=c++20", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-exceptions", "-fno-rtti",
-	"-fdeclspec", "-nostdinc",
+	"-fdeclspec", "-nostdinc", "-ferror-limit=10", "-ftemplate-backtrace-limit=3",
 }
 
 var host = []string{

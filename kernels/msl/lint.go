@@ -49,19 +49,8 @@ var hostName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // lint checks the whole unit.
 func (u *Unit) lint() {
-	for i, t := range u.ts {
-		if why := words[t.text]; why != "" {
-			u.errorf(t.pos, "%s: %s", t.text, why)
-		}
-		if strings.HasPrefix(t.text, "__builtin_") && t.text != "__builtin_offsetof" {
-			u.errorf(t.pos, "%s: compiler built-ins are not MSL", t.text)
-		}
-		if t.text == "std" && i+1 < len(u.ts) && u.ts[i+1].text == "::" {
-			u.errorf(t.pos, "std::%s: the standard library is not MSL's", u.ts[min(i+2, len(u.ts)-1)].text)
-		}
-		if t.text == "atomic" && i+2 < len(u.ts) && u.ts[i+1].text == "<" && u.ts[i+2].text == "float" {
-			u.errorf(t.pos, "atomic<float>: float atomics make the order of a sum depend on scheduling")
-		}
+	for i := range u.ts {
+		u.lintToken(i)
 	}
 	u.lintStatic()
 	u.lintThreadgroup()
@@ -84,6 +73,30 @@ func (u *Unit) lint() {
 		}
 	}
 }
+
+// lintToken checks what can be told from a token and its neighbours.
+func (u *Unit) lintToken(i int) {
+	t := u.ts[i]
+	next := func(n int) string { return u.ts[min(i+n, len(u.ts)-1)].text }
+	if why := words[t.text]; why != "" {
+		u.errorf(t.pos, "%s: %s", t.text, why)
+	}
+	switch {
+	case strings.HasPrefix(t.text, "__builtin_") && t.text != "__builtin_offsetof":
+		u.errorf(t.pos, "%s: compiler built-ins are not MSL", t.text)
+	case t.text == "std" && next(1) == "::":
+		u.errorf(t.pos, "std::%s: the standard library is not MSL's", next(2))
+	case t.text == "atomic" && next(1) == "<" && next(2) == "float":
+		u.errorf(t.pos, "atomic<float>: float atomics make the order of a sum depend on scheduling")
+	case t.text == "[" && i > 0 && !u.ts[i-1].isIdent() && u.ts[i-1].text != ")" && u.ts[i-1].text != "]":
+		u.errorf(t.pos, "lambda expressions are not in MSL 3.1")
+	case doubleLiteral.MatchString(t.text):
+		u.errorf(t.pos, "%s: a floating literal without f is a double", t.text)
+	}
+}
+
+// doubleLiteral matches a decimal literal with a point or an exponent and no suffix.
+var doubleLiteral = regexp.MustCompile(`^([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+|\.[0-9]+[eE][+-]?[0-9]+|[0-9]+\.[0-9]*[eE][+-]?[0-9]+)$`)
 
 // lintStatic refuses static variables: static is allowed on functions and constexpr members only.
 func (u *Unit) lintStatic() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +14,21 @@ import (
 const (
 	exactLibrary = "build/kernels/exact.so"
 	fastLibrary  = "engine/gpu/host/lib/fast/sotto.so"
+	ptxFolder    = "build/kernels"
 )
 
 // Request is one call of the build command.
 type Request struct {
-	What string // "host-exact", "host-fast" or "all"
+	What string // "host-exact", "host-fast", "strict", "ptx" or "all"
 	Root string // root of the source tree
 	Only string // one source; empty: all sources
 	Out  string // instead of the usual place
 	Jobs int
 
-	KeepGoing bool // build libraries without the sources that do not compile
+	KeepGoing bool   // build libraries without the sources that do not compile
+	PTXAS     string // assemble the PTX with this and report to Out
+
+	Report io.Writer // receives the table of PTXAS
 
 	Log func(format string, args ...any)
 }
@@ -48,15 +53,43 @@ func Build(ctx context.Context, tool *Toolchain, r Request) error {
 	steps := map[string]func() error{
 		"host-exact": func() error { return b.Library(ctx, HostExact, files, r.place(root, exactLibrary)) },
 		"host-fast":  func() error { return b.Library(ctx, HostFast, files, r.place(root, fastLibrary)) },
+		"strict":     func() error { return b.Check(ctx, files) },
+		"ptx":        func() error { return r.ptx(ctx, b, files, filepath.Join(root, ptxFolder)) },
 	}
-	if r.What == "all" {
-		return errors.Join(steps["host-exact"](), steps["host-fast"]())
+	order := []string{"strict", "host-exact", "host-fast", "ptx"}
+	if r.What != "all" {
+		if steps[r.What] == nil {
+			return fmt.Errorf("mslbuild: %q is none of %s, all", r.What, strings.Join(order, ", "))
+		}
+		order = []string{r.What}
 	}
-	step, ok := steps[r.What]
-	if !ok {
-		return fmt.Errorf("mslbuild: %q is none of host-exact, host-fast, all", r.What)
+	var errs []error
+	for _, name := range order {
+		if err := steps[name](); err != nil {
+			errs = append(errs, fmt.Errorf("%s:\n%w", name, err))
+		}
 	}
-	return step()
+	return errors.Join(errs...)
+}
+
+// ptx compiles to PTX and, when asked, assembles it and reports.
+func (r Request) ptx(ctx context.Context, b *Builder, files []string, folder string) error {
+	paths, err := b.PTX(ctx, files, folder)
+	if err != nil || r.PTXAS == "" {
+		return err
+	}
+	used := make([][]Usage, len(paths))
+	err = b.each(paths, func(i int, path string) (err error) {
+		used[i], err = PTXAS(ctx, r.PTXAS, path)
+		return err
+	})
+	fmt.Fprintf(r.Report, "%-40s %9s %7s %7s %7s\n", "kernel", "registers", "spilled", "stack", "shared")
+	for _, file := range used {
+		for _, u := range file {
+			fmt.Fprintf(r.Report, "%-40s %9d %7d %7d %7d\n", u.Name, u.Registers, u.Spill, u.Stack, u.Shared)
+		}
+	}
+	return err
 }
 
 // place is where a library goes: one source alone gets a library of its own.

@@ -70,14 +70,14 @@ template <class T> struct frame<void(T)> {
 
 #ifdef MSL_PTX
 #define MSL_ENTRY(name, fn, frame, ...)                                                       \
-  extern "C" __attribute__((global)) void name(msl_args a) {                                  \
-    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&a});                     \
+  extern "C" __attribute__((global)) void name(msl_args msl_a) {                              \
+    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&msl_a});                    \
   }
 #else
 #define MSL_ENTRY(name, fn, frame_type, ...)                                                  \
-  extern "C" __attribute__((visibility("hidden"))) void msl_e_##name(msl_fiber* f) {          \
-    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{f});                      \
+  extern "C" __attribute__((visibility("hidden"))) void msl_e_##name(msl_fiber* msl_f) {      \
+    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{msl_f});                  \
   }                                                                                           \
-  extern "C" __attribute__((visibility("hidden"))) const unsigned msl_f_##name;               \
-  const unsigned msl_f_##name = msl::frame<void frame_type>::bytes;
+  extern "C" __attribute__((visibility("hidden"))) const unsigned msl_bytes_##name;               \
+  const unsigned msl_bytes_##name = msl::frame<void frame_type>::bytes;
 #endif

@@ -27,8 +27,12 @@ MSL_REDUCE(or, |)
 MSL_REDUCE(and, &)
 MSL_REDUCE(xor, ^)
 #undef MSL_REDUCE
-MSL_FN bool simd_any(bool b MSL_SITE) { return simd_or(uint(b), MSL_AT) != 0; }
-MSL_FN bool simd_all(bool b MSL_SITE) { return simd_and(uint(b), MSL_AT) != 0; }
+MSL_FN bool simd_any(bool b MSL_SITE) {
+  return msl_reduce(uint(b), [](uint x, uint y) { return x | y; }, MSL_AT) != 0;
+}
+MSL_FN bool simd_all(bool b MSL_SITE) {
+  return msl_reduce(uint(b), [](uint x, uint y) { return x & y; }, MSL_AT) != 0;
+}
 
 // Prefix sums of integers only: the order of a float prefix sum is not specified.
 template <class T, class = enable_if_t<is_integral_v<T>>> MSL_FN T simd_prefix_exclusive_sum(T x MSL_SITE) {

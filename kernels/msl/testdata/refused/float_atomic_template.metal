@@ -1,0 +1,6 @@
+// by: parse
+#include <metal_stdlib>
+using namespace metal;
+kernel void f(device atomic<float>* y [[buffer(0)]]) {  // refused: atomic<float>: float atomics make the order
+  atomic_fetch_add_explicit(y, 1.0f, memory_order_relaxed);
+}
