@@ -19,7 +19,7 @@ const (
 
 // bench is a device with a norm's weights and a row of activations, slot 0 filled.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
 	dev     gpu.Device
 	w, act  *gpu.Region
 	buffers map[*gpu.Region]gpu.Buffer
@@ -27,7 +27,7 @@ type bench struct {
 	weights []float32
 }
 
-func newBench(t *testing.T, dev gpu.Device) *bench {
+func newBench(t testing.TB, dev gpu.Device) *bench {
 	t.Helper()
 	r := Rand(t.Name())
 	b := &bench{

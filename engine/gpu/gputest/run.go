@@ -1,6 +1,7 @@
 package gputest
 
 import (
+	"fmt"
 	"testing"
 
 	"sotto/engine/gpu"
@@ -52,6 +53,26 @@ func RunNoAlloc(t *testing.T, dev gpu.Device) {
 		}
 	}); n != 0 {
 		t.Errorf("got %v allocations for a submission and a wait, want none", n)
+	}
+}
+
+// BenchReplay measures a submission and its wait: the fixed cost, and the cost of a stage, since every op of the
+// longer program depends on the one before it.
+func BenchReplay(b *testing.B, dev gpu.Device) {
+	for _, ops := range []int{1, 300} {
+		b.Run(fmt.Sprintf("ops=%d", ops), func(b *testing.B) {
+			s := newBench(b, dev)
+			p := &gpu.Program{Name: "to and fro", Rows: benchRows}
+			for i := range ops {
+				p.Ops = append(p.Ops, s.norm(s.slot(i%2), s.slot((i+1)%2)))
+			}
+			x, step := s.compile(p), s.step(StepRecord{}.live(1))
+			defer x.Free()
+			for b.Loop() {
+				s.run(x, step)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*ops), "ns/stage")
+		})
 	}
 }
 

@@ -153,3 +153,7 @@ func TestThreads(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkReplay(b *testing.B) {
+	gputest.BenchReplay(b, open(b, host.Options{Library: *fastFlag}))
+}
