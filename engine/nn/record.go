@@ -81,17 +81,20 @@ func (p *Pass) Bind(pack, scratch gpu.Buffer, arenas map[*gpu.Region]gpu.Buffer)
 }
 
 // Record writes the program of a row class. Shapes that no kernel covers yield a *kernels.UnsupportedError.
-func Record(m Model, o Options) (*Pass, error) {
+func Record(m Model, o Options) (*Pass, error) { return record(m, o, 0) }
+
+// record is Record; a gap other than 0 keeps scratch ranges apart by so many bytes and reuses none.
+func record(m Model, o Options, gap int64) (*Pass, error) {
 	if err := check(m, &o); err != nil {
 		return nil, err
 	}
 	r := &recorder{
-		Model: m, Options: o, dtype: m.State.DType,
+		Model: m, Options: o, dtype: m.State.DType, gap: gap,
 		pack:    &gpu.Region{Name: "weights", Size: m.Weights.Size()},
 		scratch: &gpu.Region{Name: "scratch"},
 	}
 	p := &Pass{Program: &gpu.Program{Name: o.name(), Rows: o.Rows}, Weights: r.pack, Scratch: r.scratch}
-	r.record(p)
+	r.pass(p)
 	if r.err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, r.err)
 	}
@@ -140,13 +143,13 @@ type recorder struct {
 	dtype         kernels.DType
 	pack, scratch *gpu.Region
 	ops           []gpu.Op
-	top           int64  // end of the scratch in use
+	top, gap      int64  // end of the scratch in use; see [record]
 	label         string // of the block under way, "layer 3: "
 	err           error
 }
 
-// record writes the whole pass.
-func (r *recorder) record(p *Pass) {
+// pass writes the whole pass.
+func (r *recorder) pass(p *Pass) {
 	x := r.alloc(r.Rows, r.Spec.Hidden, r.dtype.Size())
 	xn := r.alloc(r.Rows, r.Spec.Hidden, r.dtype.Size())
 	p.Hidden = x
@@ -167,7 +170,9 @@ func (r *recorder) record(p *Pass) {
 		default:
 			r.fail(fmt.Errorf("block %d: no program for %T", i, m))
 		}
-		r.top = mark
+		if r.gap == 0 {
+			r.top = mark
+		}
 	}
 	r.label = ""
 	p.Logits = r.head(x, xn)
@@ -184,10 +189,10 @@ const scratchAlign = 256
 
 // alloc hands out scratch for n rows of width elements.
 func (r *recorder) alloc(n, width int, size int64) gpu.Slice {
-	off := (r.top + scratchAlign - 1) / scratchAlign * scratchAlign
+	off := (r.top + r.gap + scratchAlign - 1) / scratchAlign * scratchAlign
 	s := gpu.Slice{Region: r.scratch, Off: off, Len: int64(n) * int64(width) * size}
 	r.top = off + s.Len
-	r.scratch.Size = max(r.scratch.Size, r.top)
+	r.scratch.Size = max(r.scratch.Size, r.top+r.gap)
 	return s
 }
 

@@ -1,0 +1,172 @@
+package nn_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"sotto/engine/gpu"
+	"sotto/engine/nn"
+	"sotto/kernels"
+)
+
+// tolerance is the largest distance from mlx-lm that f32 activations may have on logits of deviation 2.45. The
+// smallest mistake of thirty that were planted in a forward pass moves them by 5.5e-4.
+const tolerance = 2.5e-4
+
+// minGap is the distance of the two best logits from which on greedy text must not depend on rounding.
+const minGap = 1e-3
+
+// TestGolden compares f32 activations with what mlx-lm computes: prefill, hidden states, state, decode, and a prompt
+// of more than one key block.
+func TestGolden(t *testing.T) {
+	builds(t, func(t *testing.T, dev gpu.Device) {
+		for _, name := range cases {
+			t.Run(name, func(t *testing.T) {
+				files := unpack(t, goldenFolder+"/"+name)
+				g := openGoldens(t, files)
+				r := newRig(t, dev, files, kernels.F32, 1)
+				t.Run("prefill and decode", func(t *testing.T) { r.in(t).testPrefillDecode(g) })
+				t.Run("hidden", func(t *testing.T) { r.in(t).testHidden(g) })
+				t.Run("long", func(t *testing.T) { r.in(t).testLong(g) })
+				t.Run("greedy", func(t *testing.T) { r.in(t).testGreedy(g) })
+			})
+		}
+	})
+}
+
+// in is the rig for a subtest.
+func (r *rig) in(t *testing.T) *rig {
+	s := *r
+	s.t = t
+	s.passes = map[nn.Options]*compiled{}
+	return &s
+}
+
+func (r *rig) near(what string, got, want []float32) {
+	r.t.Helper()
+	if d := differ(got, want); d > tolerance {
+		r.t.Errorf("%s: differs from mlx-lm by %.3g, allowed are %.3g", what, d, tolerance)
+	}
+}
+
+func (r *rig) testPrefillDecode(g goldens) {
+	t, s := r.t, r.session()
+	prompt, tokens, vocab := g.ids(t, "prompt"), g.ids(t, "greedy.tokens"), r.model.Spec.Vocab
+	r.near("logits", r.read(s, prompt), g.floats(t, "prefill.logits"))
+	for name, got := range r.snapshot(s) {
+		r.near(name, got, g.floats(t, "prefill."+name))
+	}
+	want := g.floats(t, "decode.logits")
+	for i := range len(want) / vocab {
+		r.near(fmt.Sprintf("logits of decode step %d", i), r.read(s, tokens[i:i+1]), want[i*vocab:(i+1)*vocab])
+	}
+}
+
+// testHidden cuts the program after each layer.
+func (r *rig) testHidden(g goldens) {
+	prompt, s := g.ids(r.t, "prompt"), r.session()
+	for i, b := range r.model.Spec.Blocks {
+		if i+1 < len(r.model.Spec.Blocks) && r.model.Spec.Blocks[i+1].Layer == b.Layer {
+			continue
+		}
+		s.Reset()
+		c := r.pass(nn.Options{Rows: 256, Depth: i + 1})
+		r.begin(s, prompt)
+		r.run(c.exec, s)
+		got := c.floats(r.model.State.DType, c.Hidden)[:len(prompt)*r.model.Spec.Hidden]
+		r.near(fmt.Sprintf("layer %d", b.Layer), got, g.floats(r.t, fmt.Sprintf("prefill.hidden.%d", b.Layer)))
+	}
+}
+
+func (r *rig) testLong(g goldens) {
+	long, vocab := g.ids(r.t, "prompt.long"), r.model.Spec.Vocab
+	want := g.floats(r.t, "long.logits")
+	s := r.session()
+	for _, n := range []int{300, 64} {
+		s.Reset()
+		got := r.readCut(s, long, n)
+		r.near(fmt.Sprintf("last logits in passes of %d", n), got[len(got)-vocab:], want)
+	}
+}
+
+// testGreedy lets the device choose and hand on its tokens.
+func (r *rig) testGreedy(g goldens) {
+	t, s := r.t, r.session()
+	prompt, tokens, gaps := g.ids(t, "prompt"), g.ids(t, "greedy.tokens"), g.floats(t, "greedy.gap")
+	params := s.Step().Params()
+	params.Greedy, params.Limit = 1, uint32(len(tokens))
+	r.read(s, prompt[:64])
+	r.begin(s, prompt[64:])
+	x := r.pass(nn.Options{Rows: 16, Logits: nn.LastLogits, Sampler: nn.Greedy}).exec
+	step := r.pass(greedy1).exec
+	if err := s.Grow(len(prompt) + len(tokens)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range tokens {
+		r.run(x, s)
+		x = step
+		rec, ok := s.Step().Record(uint32(i))
+		if !ok || rec.Count != 1 {
+			t.Fatalf("token %d: no record", i)
+		}
+		if got := int32(rec.Tokens[0]); got != tokens[i] {
+			if gaps[i] > minGap {
+				t.Fatalf("token %d: got %d, want %d, which leads by %.3g", i, got, tokens[i], gaps[i])
+			}
+			t.Logf("token %d differs within rounding (%.3g)", i, gaps[i])
+			return
+		}
+		if last := i == len(tokens)-1; (rec.Flags == kernels.RingLimit) != last {
+			t.Errorf("token %d: flags %d", i, rec.Flags)
+		}
+	}
+	if got, want := int(params.Pos), len(prompt)+len(tokens)-1; got != want || params.Active != 0 {
+		t.Errorf("position %d, active %d; want %d, 0", got, params.Active, want)
+	}
+}
+
+// TestBF16 holds the noise of bf16 activations against f32 goldens, on a model in which every expert is active.
+func TestBF16(t *testing.T) {
+	builds(t, func(t *testing.T, dev gpu.Device) {
+		files := unpack(t, goldenFolder+"/qwen_c")
+		g := openGoldens(t, files)
+		r := newRig(t, dev, files, kernels.BF16, 1)
+		got, want := r.read(r.session(), g.ids(t, "prompt")), g.floats(t, "prefill.logits")
+		vocab := r.model.Spec.Vocab
+		square, worst, agree := 0.0, 0.0, 0
+		var cosines []float64
+		rows := len(want) / vocab
+		for i := range rows {
+			a, b := got[i*vocab:(i+1)*vocab], want[i*vocab:(i+1)*vocab]
+			ab, aa, bb := 0.0, 0.0, 0.0
+			for j := range a {
+				x, y := float64(a[j]), float64(b[j])
+				square += (x - y) * (x - y)
+				worst = max(worst, math.Abs(x-y))
+				ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+			}
+			cosines = append(cosines, ab/math.Sqrt(aa*bb))
+			if argmax(a) == argmax(b) {
+				agree++
+			}
+		}
+		slices.Sort(cosines)
+		rms, same, cosine := math.Sqrt(square/float64(len(want))), float64(agree)/float64(rows), cosines[rows/2]
+		t.Logf("rms %.4f, max %.3f, argmax %.3f, median cosine %.5f", rms, worst, same, cosine)
+		if !(rms <= 0.12 && worst <= 1.2 && same >= 0.90 && cosine >= 0.999) {
+			t.Error("want rms <= 0.12, max <= 1.2, argmax >= 0.90, median cosine >= 0.999")
+		}
+	})
+}
+
+func argmax(v []float32) int {
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	return best
+}
