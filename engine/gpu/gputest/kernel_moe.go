@@ -16,6 +16,7 @@ func KernelExperts(t *testing.T, dev gpu.Device) {
 	t.Run("decode", func(t *testing.T) { expertsDecode(t, dev) })
 	t.Run("rows", func(t *testing.T) { expertsRows(t, dev) })
 	t.Run("cuts", func(t *testing.T) { expertsCuts(t, dev) })
+	t.Run("last of 4 GiB", func(t *testing.T) { expertsFar(t, dev) })
 	if dev.Caps().SIMD == 1 {
 		t.Run("many rows", func(t *testing.T) { expertsMany(t, dev) })
 	}
@@ -211,7 +212,7 @@ func expertsDecode(t *testing.T, dev gpu.Device) {
 		{experts: 8, topK: 4, width: 128, hidden: 192}, // four slots, odd groups
 		{experts: 1, topK: 1, width: 64, hidden: 64},
 		{experts: 5, topK: 5, width: 64, hidden: 320}, // every expert
-		{experts: 37, topK: 16, width: 192, hidden: 64},
+		{experts: 19, topK: 16, width: 64, hidden: 64},
 	}
 	for i, s := range shapes {
 		s.stride = s.experts + 1 + i
@@ -354,5 +355,126 @@ func expertsMany(t *testing.T, dev gpu.Device) {
 	l.check(t, got, 0)
 	for _, from := range []int{0, 2046, rows - 5} {
 		l.checkRun(t, got, l.decode(t, dev, 5, from, 5), from)
+	}
+}
+
+// expertsFar reads the last neuron of the last expert of a layer whose codes fill more than 4 GiB. All other weights
+// are zero, so that a neuron taken from elsewhere shows; memory that is never touched costs nothing on the host.
+func expertsFar(t *testing.T, dev gpu.Device) {
+	const experts, k, n = 512, 2048, 8448
+	const codeBytes, pairBytes = int64(experts) * n * k / 2, int64(experts) * n * k / 64 * 2
+	if limit := dev.Caps().MemoryLimit; testing.Short() || limit != 0 && limit < 2*codeBytes {
+		t.Skip("needs 9 GiB of address space")
+	}
+	r := Rand(t.Name())
+	last, x := RandomWeights(r, kernels.Q4, 2, k), Normal(r, kernels.F32, k)
+	for _, c := range []struct {
+		name string
+		make interface {
+			Launch() (kernels.Launch, error)
+		}
+		inputs [][]byte // between step and weights
+		out    int      // values
+		after  [][]byte
+		want   []float64 // the last of them
+	}{
+		{
+			"gate/up", kernels.ExpertGateUp{DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, I: n / 2, K: k},
+			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1})}, n / 2, nil, refGateUp(last, 0, 1, x),
+		},
+		{
+			"gate/up rows",
+			kernels.ExpertGateUpRows{DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, I: n / 2, K: k},
+			[][]byte{
+				F32Bytes(x), U32Bytes([]uint32{0}), U32Bytes([]uint32{experts - 1, 0, 1}), U32Bytes([]uint32{1}),
+			}, n / 2, nil, refGateUp(last, 0, 1, x),
+		},
+		{
+			"down", kernels.ExpertDown{
+				DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, N: n, K: k, Stride: experts + 1,
+			},
+			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1}), F32Bytes([]float32{1})}, n,
+			[][]byte{make([]byte, 4*n), make([]byte, 4*(experts+1))}, []float64{refDot(last.Row(0), x), refDot(last.Row(1), x)},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := c.make.Launch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFar(t, dev, l)
+			defer f.free()
+			for _, b := range c.inputs {
+				f.add(int64(len(b)), 0, b)
+			}
+			f.add(codeBytes, codeBytes-int64(len(last.Codes)), last.Codes)
+			f.add(pairBytes, pairBytes-int64(len(last.Scales)), last.Scales)
+			f.add(pairBytes, pairBytes-int64(len(last.Biases)), last.Biases)
+			for _, b := range c.after {
+				f.add(int64(len(b)), 0, b)
+			}
+			got := ToF32(f.run(int64(4 * c.out)))
+			want := append(make([]float64, c.out-len(c.want)), c.want...)
+			Check(t, "outputs", got, want, TolOf(kernels.F32))
+		})
+	}
+}
+
+// far runs one op on buffers of any size, without the copies that a [Rig] makes.
+type far struct {
+	t    *testing.T
+	dev  gpu.Device
+	op   gpu.Op
+	bind map[*gpu.Region]gpu.Buffer
+}
+
+func newFar(t *testing.T, dev gpu.Device, l kernels.Launch) *far {
+	step := gpu.Slice{Region: gpu.Step, Len: kernels.StepBytes}
+	op := gpu.Op{Launch: l, Label: t.Name(), Args: []gpu.Slice{step}}
+	return &far{t, dev, op, map[*gpu.Region]gpu.Buffer{}}
+}
+
+// add is the next argument: size zeroes, but for content at off.
+func (f *far) add(size, off int64, content []byte) gpu.Buffer {
+	f.t.Helper()
+	b, err := f.dev.Alloc(size)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	copy(b.Bytes()[off:], content)
+	r := &gpu.Region{Name: fmt.Sprintf("v%d", len(f.bind)), Size: size}
+	f.bind[r] = b
+	f.op.Args = append(f.op.Args, gpu.Slice{Region: r, Len: size})
+	return b
+}
+
+// run adds the output of so many bytes and returns it after the op.
+func (f *far) run(size int64) []byte {
+	f.t.Helper()
+	out := f.add(size, 0, nil)
+	step, err := f.dev.Alloc(kernels.StepBytes)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer step.Free()
+	copy(step.Bytes(), liveRows(1).init)
+	x, err := f.dev.Compile(&gpu.Program{Name: f.t.Name(), Rows: 1, Ops: []gpu.Op{f.op}}, f.bind)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer x.Free()
+	n, err := f.dev.Submit(x, step)
+	if err == nil {
+		err = f.dev.Wait(f.t.Context(), n)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return bytes.Clone(out.Bytes())
+}
+
+func (f *far) free() {
+	for _, b := range f.bind {
+		b.Free()
 	}
 }
