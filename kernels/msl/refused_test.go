@@ -12,8 +12,22 @@ import (
 	"sotto/kernels/msl"
 )
 
-// newBuilder returns a builder over the folder kernels with a cache of its own.
-func newBuilder(t *testing.T) *msl.Builder {
+// shared is one cache for all tests of the package, so that each source is compiled once.
+var shared string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sotto-msl")
+	if err != nil {
+		panic(err)
+	}
+	shared = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// newBuilder returns a builder over the folder kernels.
+func newBuilder(t testing.TB) *msl.Builder {
 	t.Helper()
 	tool, err := msl.FindToolchain(t.Context())
 	if err != nil {
@@ -23,7 +37,7 @@ func newBuilder(t *testing.T) *msl.Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &msl.Builder{Tool: tool, Kernels: kernels, Cache: t.TempDir(), Jobs: 2, Log: t.Logf}
+	return &msl.Builder{Tool: tool, Kernels: kernels, Cache: shared, Jobs: 2, Log: t.Logf}
 }
 
 // refusal reads what a source in testdata/refused says about itself: the step that refuses it, and where and how.

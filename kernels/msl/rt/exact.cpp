@@ -11,22 +11,25 @@ asm(".text\n.hidden msl_lane_start\nmsl_lane_start:\n\tpopq %rdi\n\tcall msl_lan
 // Gives the running threadgroup up: its fibers are left where they are.
 static __attribute__((noreturn)) void give_up(worker* p) {
   void* nowhere;
-  p->failed = true;
   msl_switch(&nowhere, p->main_sp);
   __builtin_unreachable();
 }
 
-static const char* waits_for(unsigned what) {
-  return what == MSL_ENDED ? "has ended" : what == MSL_AT_BARRIER ? "waits at a barrier" : "is in a simd operation";
+static const char* waits_for(const msl_fiber* f) {
+  return f->waits == MSL_ENDED ? "has ended" : f->waits == MSL_AT_BARRIER ? "waits at a barrier" : "is in a simd operation";
+}
+
+static bool together(const msl_fiber* f, const msl_fiber* g) {
+  return f->waits == g->waits && (f->line == g->line || f->waits == MSL_ENDED);
 }
 
 // All lanes of a simdgroup must wait for the same thing at the same place.
-static void check_lanes(worker* p, msl_fiber* last) {
-  for (msl_fiber* f = last->group->first; f != last; f = f->next) {
-    if (f->waits == last->waits && (f->line == last->line || f->waits == MSL_ENDED)) continue;
+static void check_lanes(worker* p, const msl_fiber* last) {
+  for (const msl_fiber* f = last->group->first; f != last; f = f->next) {
+    if (together(f, last)) continue;
     const msl_fiber* at = f->waits == MSL_ENDED ? last : f;
-    report(p, "%s:%u: lanes of simdgroup %u part: lane %u %s (line %u), lane %u %s (line %u)", at->file, at->line,
-           f->simdgroup, f->lane, waits_for(f->waits), f->line, last->lane, waits_for(last->waits), last->line);
+    report("%s:%u: lanes of simdgroup %u part: lane %u %s, lane %u %s (line %u)", at->file, at->line, f->simdgroup,
+           f->lane, waits_for(f), last->lane, waits_for(last), last->line);
     give_up(p);
   }
 }
@@ -36,11 +39,10 @@ static bool check_groups(worker* p) {
   const msl_fiber* one = p->w.groups[0].first;
   for (unsigned i = 1; i < p->w.simdgroups; i++) {
     const msl_fiber* f = p->w.groups[i].first;
-    if (f->waits == one->waits && (f->line == one->line || f->waits == MSL_ENDED)) continue;
+    if (together(f, one)) continue;
     const msl_fiber* at = f->waits == MSL_ENDED ? one : f;
-    report(p, "%s:%u: simdgroups of a threadgroup part: simdgroup %u %s (line %u), simdgroup %u %s (line %u)",
-           at->file, at->line, one->simdgroup, waits_for(one->waits), one->line, f->simdgroup, waits_for(f->waits),
-           f->line);
+    report("%s:%u: simdgroups of a threadgroup part: simdgroup 0 %s, simdgroup %u %s (line %u)", at->file, at->line,
+           waits_for(one), i, waits_for(f), f->line);
     give_up(p);
   }
   return one->waits != MSL_ENDED;

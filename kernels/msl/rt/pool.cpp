@@ -48,8 +48,7 @@ static void futex_wake(uint32_t* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void report(worker* p, const char* format, ...) {
-  (void)p;
+void report(const char* format, ...) {
   uint32_t none = 0;
   if (!__atomic_compare_exchange_n(&pool.failed, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return;
   va_list args;
@@ -217,7 +216,7 @@ static void run_list(worker* p) {
     pool.nops = end - begin;
     const uint64_t total = stage_total(pool.ops, pool.nops, (const unsigned char*)list_step);
     if (total > INT_MAX) {
-      report(p, "stage %u: more than %d threadgroups", pool.ops->stage, INT_MAX);
+      report("stage %u: more than %d threadgroups", pool.ops->stage, INT_MAX);
     } else if (pool.seed) {
       run_shuffled(p, total, pool.ops->stage);
     } else if (total == 1 || pool.active == 1) {
@@ -233,15 +232,15 @@ static bool check(const msl_op* ops, uint32_t n, const void* step) {
   for (uint32_t i = 0; i < n; i++) {
     const msl_op* op = &ops[i];
     const uint32_t t = op->tg[0];
-    if (!op->fn || !op->args) report(nullptr, "op %u: no kernel or no arguments", i);
+    if (!op->fn || !op->args) report("op %u: no kernel or no arguments", i);
     else if (t == 0 || t > max_simdgroups * lanes || t % lanes || op->tg[1] != 1 || op->tg[2] != 1)
-      report(nullptr, "op %u: threadgroup of %u x %u x %u threads", i, t, op->tg[1], op->tg[2]);
+      report("op %u: threadgroup of %u x %u x %u threads", i, t, op->tg[1], op->tg[2]);
     else if (op->nlimits > 2 || op->step_index > 30 || ((op->nlimits || op->step_index >= 0) && !step))
-      report(nullptr, "op %u: bad limits or step index", i);
+      report("op %u: bad limits or step index", i);
     else if (i > 0 && op->stage < op[-1].stage)
-      report(nullptr, "op %u: stage %u comes after stage %u", i, op->stage, op[-1].stage);
+      report("op %u: stage %u comes after stage %u", i, op->stage, op[-1].stage);
     for (uint32_t k = 0; !pool.failed && k < op->nlimits; k++)
-      if (op->limits[k].dim > 2 || op->limits[k].div == 0) report(nullptr, "op %u: bad limit", i);
+      if (op->limits[k].dim > 2 || op->limits[k].div == 0) report("op %u: bad limit", i);
     if (pool.failed) return false;
   }
   return true;
@@ -303,14 +302,14 @@ MSL_EXPORT int msl_run(msl_op* ops, uint32_t n, void* step, uint64_t seed) {
   pthread_mutex_lock(&pool.lock);
   int err = EINVAL;
   pool.failed = 0;
-  if (pool.active == 0) report(nullptr, "msl_init was not called");
+  if (pool.active == 0) report("msl_init was not called");
   if (n > pool.room) {
     free(pool.ends);
     free(pool.grids);
     pool.ends = (uint32_t*)malloc(n * sizeof *pool.ends);
     pool.grids = (uint32_t(*)[3])malloc(n * sizeof *pool.grids);
     pool.room = pool.ends && pool.grids ? n : 0;
-    if (pool.room == 0) report(nullptr, "no memory for %u ops", n);
+    if (pool.room == 0) report("no memory for %u ops", n);
   }
   if (!pool.failed && check(ops, n, step)) {
     for (uint32_t i = 0; i < n; i++)

@@ -32,7 +32,6 @@ struct worker {
   void* main_sp;      // where the worker goes on when a threadgroup has ended
   uint64_t shuffle;   // state of the generator of orders; 0: natural order
   unsigned shape;     // simdgroups for which the fibers are prepared
-  bool failed;        // the running threadgroup was given up
   unsigned char order[max_simdgroups];  // of simdgroups in this interval between barriers
   unsigned cursor;                      // in order
   unsigned fresh;                       // fast: stacks in use
@@ -67,4 +66,4 @@ void run_group(worker* p);  // one threadgroup at w.position
 void run_on_stack(worker* p, void (*body)(worker*));  // body may call run_group
 
 // pool.cpp: keeps the first message of a run.
-void report(worker* p, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void report(const char* format, ...) __attribute__((format(printf, 1, 2)));
