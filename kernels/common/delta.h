@@ -12,18 +12,6 @@ constant constexpr uint LANE_COLS = SIMD == 1 ? 8 : 1;             // columns of
 constant constexpr uint COL_SUMS = SIMD == 1 ? 4 : 1;              // by eight: partial sums of a product
 constant constexpr uint SIMD_COLS = LANE_COLS * SIMD / COL_LANES;  // 8
 
-// Sum of squares over a simdgroup of N values a lane.
-template <uint N>
-inline float sum_squares(thread const float (&c)[N]) {
-  float p[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-  LANE_LOOP
-  for (uint i = 0; i < N; i += 8) {
-    VEC_LOOP
-    for (uint e = 0; e < min(N, 8u); e++) p[e] = fma(c[i + e], c[i + e], p[e]);
-  }
-  return simd_sum(sum8(p));
-}
-
 // The four rows that a convolution reads, oldest first, each at the first channel of a head.
 template <typename T>
 struct DeltaTaps {

@@ -28,6 +28,18 @@ inline float sum8(thread const float (&p)[8]) {
   return (h[0] + h[2]) + (h[1] + h[3]);
 }
 
+// Sum of squares over a simdgroup of N values a lane.
+template <uint N>
+inline float sum_squares(thread const float (&c)[N]) {
+  float p[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+  LANE_LOOP
+  for (uint i = 0; i < N; i += 8) {
+    VEC_LOOP
+    for (uint e = 0; e < min(N, 8u); e++) p[e] = fma(c[i + e], c[i + e], p[e]);
+  }
+  return simd_sum(sum8(p));
+}
+
 // e^x to about 1 unit in the last place. 0 below -87.3365 (no subnormal results), infinity above 88.3762; NaN is kept.
 // Method: x = n ln 2 + r, |r| <= ln(2)/2; polynomial of degree 6 (S. Moshier, Cephes, expf); times 2^n. Adding
 // 1.5 * 2^23 rounds x / ln 2 to the integer n and leaves n in the low bits.
@@ -67,4 +79,21 @@ inline float vsoftplus(float x) {
   p = fma(p, z, 1.0f / 5.0f);
   p = fma(p, z, 1.0f / 3.0f);
   return (x > 0.0f ? x : 0.0f) + fma(2.0f * t, p * z, 2.0f * t);
+}
+
+// (sin, cos) of t / 2^32 turns, to about 2e-7. Quarters are split off exactly; polynomials on an eighth of a turn to
+// either side (Cephes, sinf and cosf).
+inline float2 vsincos_turns(uint t) {
+  const float x = float(as_type<int>(t)) * 4.65661287e-10f;  // half turns, -1 to 1
+  const float near = fma(x, 2.0f, 12582912.0f);  // its low bits are quarter turns, rounded
+  const float q = near - 12582912.0f;
+  const float a = fma(q, -0.5f, x) * 3.14159265f;
+  const float z = a * a;
+  float s = fma(z, -1.9515295891e-4f, 8.3321608736e-3f);
+  s = fma(fma(s, z, -1.6666654611e-1f), z * a, a);
+  float c = fma(z, 2.4433157118e-5f, -1.3887316255e-3f);
+  c = fma(fma(c, z, 4.1666645683e-2f), z * z, fma(z, -0.5f, 1.0f));
+  const uint n = as_type<uint>(near);
+  const float u = (n & 1) != 0 ? c : s, v = (n & 1) != 0 ? s : c;
+  return float2((n & 2) != 0 ? -u : u, ((n + 1) & 2) != 0 ? -v : v);
 }
