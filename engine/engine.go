@@ -1,0 +1,183 @@
+// Package engine is what front ends use: open a model, start sessions, generate. It joins the parts below it
+// (weights, model, tokenizer, template, worker) and adds no behaviour of its own but text: messages become ids,
+// ids become text, stop strings end an answer.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"sotto/engine/gpu"
+	"sotto/engine/model"
+	"sotto/engine/prompt"
+	"sotto/engine/run"
+	"sotto/engine/sample"
+	"sotto/engine/token"
+	"sotto/engine/weights"
+	"sotto/kernels"
+)
+
+// Options say how a model is opened.
+type Options struct {
+	Device    gpu.Device        // taken over: closed by Close, and by Open on an error
+	DType     kernels.DType     // type of activations
+	Chunk     int               // rows of a prefill chunk; 0: what the device suggests
+	Sessions  int               // texts whose state is kept at a time; 0: 1
+	PackDir   string            // folder of this checkpoint's packed weights, and of nothing else
+	Manifests weights.Manifests // what is known of them
+	Progress  func(Loading)     // may be nil; called from Open
+	Warn      func(string)      // may be nil; defects that do not keep the model from working
+}
+
+// Loading is the progress of Open.
+type Loading struct {
+	Stage       string // "packing" or "verifying"
+	Done, Total int64  // bytes
+}
+
+// Info describes an open model.
+type Info struct {
+	Family   string // model_type
+	Window   int    // tokens
+	Vocab    int
+	Sampling sample.Settings // the checkpoint's own defaults
+	Caps     gpu.Caps
+	Weights  int64 // bytes of packed weights
+}
+
+// Engine is an open model on a device. Its methods may be called from several goroutines.
+type Engine struct {
+	info      Info
+	tokenizer *token.Tokenizer
+	template  *prompt.Template // nil if the checkpoint has none
+	stops     []int32
+	pack      *weights.Pack
+	worker    *run.Worker
+}
+
+// Open reads a model folder and makes it ready. On an error the device is closed.
+func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
+	if o.Progress == nil {
+		o.Progress = func(Loading) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	e := &Engine{}
+	spec, err := e.load(ctx, dir, o)
+	if err != nil {
+		return nil, errors.Join(err, e.closePack(), o.Device.Close())
+	}
+	e.worker, err = run.Open(run.Config{
+		Device: o.Device, Spec: spec, Layout: e.pack.Layout(), Pack: e.pack.Bytes(),
+		DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
+	})
+	if err != nil {
+		return nil, errors.Join(err, e.closePack())
+	}
+	e.info.Window = e.worker.Window()
+	return e, nil
+}
+
+// load reads everything but the device's part.
+func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (*model.Spec, error) {
+	config, err := fs.ReadFile(dir, "config.json")
+	if err != nil {
+		return nil, err
+	}
+	generation, err := fs.ReadFile(dir, "generation_config.json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.Warn(err.Error())
+	}
+	ckpt, err := weights.OpenCheckpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer ckpt.Close()
+	spec, warnings, err := model.Parse(config, generation, ckpt)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		o.Warn(w.String())
+	}
+	if err := e.loadText(dir, spec, o.Warn); err != nil {
+		return nil, err
+	}
+	e.pack, err = weights.Ensure(ctx, ckpt, spec.Recipe(), o.PackDir, o.Manifests, func(p weights.Progress) {
+		o.Progress(Loading{string(p.Stage), p.Done, p.Total})
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := spec.Sampling
+	e.info = Info{
+		Family: spec.Family, Vocab: spec.Vocab, Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
+		Sampling: sample.Settings{Temperature: d.Temperature, TopP: d.TopP, MinP: d.MinP, TopK: d.TopK},
+	}
+	return spec, nil
+}
+
+// loadText reads tokenizer and template and joins the end ids of all sources.
+func (e *Engine) loadText(dir fs.FS, spec *model.Spec, warn func(string)) error {
+	data, err := fs.ReadFile(dir, "tokenizer.json")
+	if err != nil {
+		return err
+	}
+	if e.tokenizer, err = token.Load(data); err != nil {
+		return fmt.Errorf("tokenizer.json: %w", err)
+	}
+	if n := e.tokenizer.Vocab(); n > spec.Vocab {
+		return fmt.Errorf("tokenizer.json has ids up to %d, the model's vocabulary ends at %d", n-1, spec.Vocab-1)
+	}
+	source, err := prompt.Find(dir)
+	switch {
+	case errors.Is(err, prompt.ErrNoTemplate):
+		warn(err.Error())
+	case err != nil:
+		return err
+	default:
+		if e.template, err = prompt.New(source, e.tokenizer.Added()); err != nil {
+			return fmt.Errorf("chat template: %w", err)
+		}
+	}
+	for _, id := range spec.Stops {
+		e.stops = append(e.stops, int32(id))
+	}
+	if id, ok := e.tokenizer.ID(source.Tokens["eos_token"]); ok {
+		e.stops = appendNew(e.stops, id)
+	}
+	if len(e.stops) > kernels.MaxStops {
+		return fmt.Errorf("%d end ids, at most %d are possible", len(e.stops), kernels.MaxStops)
+	}
+	return nil
+}
+
+func appendNew(list []int32, id int32) []int32 {
+	for _, have := range list {
+		if have == id {
+			return list
+		}
+	}
+	return append(list, id)
+}
+
+// Info describes the model.
+func (e *Engine) Info() Info { return e.info }
+
+// TokenText is the text of one token; bytes that are no whole character are replaced by U+FFFD.
+func (e *Engine) TokenText(id int32) string { return e.tokenizer.Decode([]int32{id}) }
+
+// Close ends what runs and frees everything.
+func (e *Engine) Close() error { return errors.Join(e.worker.Close(), e.closePack()) }
+
+func (e *Engine) closePack() error {
+	if e.pack == nil {
+		return nil
+	}
+	p := e.pack
+	e.pack = nil
+	return p.Close()
+}
