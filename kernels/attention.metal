@@ -69,13 +69,14 @@ kernel void attn_decode(constant AttnParams& p [[buffer(0)]], device const StepB
         }
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);  // weights
-      const AttnShare s = attn_share<D>(lines, lane, sg);
+      const uint3 share = attn_share<D>(lines, lane, sg);
+      const uint own = share.x, count = share.y, dim = share.z;
       float o[attn_sg_lines(D) * DIMS];
-      attn_values<T, D>(&o[0], score + s.first * KEY_BLOCK, keys + s.first, s.count, v + at + s.dim);
+      attn_values<T, D>(&o[0], score + own * KEY_BLOCK, keys + own, count, v + at + dim);
       LANE_LOOP
       for (uint i = 0; i < attn_sg_lines(D); i++) {
-        if (i < s.count) {
-          device float* to = part_o + (part + s.first + i) * D + s.dim;
+        if (i < count) {
+          device float* to = part_o + (part + own + i) * D + dim;
           VEC_LOOP
           for (uint e = 0; e < DIMS; e++) to[e] = o[i * DIMS + e];
         }

@@ -85,7 +85,8 @@ kernel void attn_rows(constant AttnMergeParams& p [[buffer(0)]], device const St
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);  // queries
 
-  const AttnShare s = attn_share<D>(lines, lane, sg);
+  const uint3 share = attn_share<D>(lines, lane, sg);
+  const uint own = share.x, count = share.y, dim = share.z;
   float o[attn_sg_lines(D) * DIMS];
   VEC_LOOP
   for (uint e = 0; e < attn_sg_lines(D) * DIMS; e++) o[e] = 0.0f;
@@ -117,11 +118,11 @@ kernel void attn_rows(constant AttnMergeParams& p [[buffer(0)]], device const St
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);  // weights
     float block[attn_sg_lines(D) * DIMS];
-    attn_values<T, D>(&block[0], score + s.first * KEY_BLOCK, keys + s.first, s.count, v + at + s.dim);
+    attn_values<T, D>(&block[0], score + own * KEY_BLOCK, keys + own, count, v + at + dim);
     LANE_LOOP
     for (uint i = 0; i < attn_sg_lines(D); i++) {
-      if (i < s.count && keys[s.first + i] > 0) {
-        const float2 f = float2(factors[2 * (s.first + i)], factors[2 * (s.first + i) + 1]);
+      if (i < count && keys[own + i] > 0) {
+        const float2 f = float2(factors[2 * (own + i)], factors[2 * (own + i) + 1]);
         VEC_LOOP
         for (uint e = 0; e < DIMS; e++) o[i * DIMS + e] = attn_joined(o[i * DIMS + e], block[i * DIMS + e], f);
       }
@@ -136,14 +137,14 @@ kernel void attn_rows(constant AttnMergeParams& p [[buffer(0)]], device const St
   const bool gated = p.gate != 0;
   LANE_LOOP
   for (uint i = 0; i < attn_sg_lines(D); i++) {
-    if (i < s.count) {
-      const ulong r = row0 + (s.first + i) / heads;
-      const uint head = first_head + (s.first + i) % heads;
-      device const T* gate = rows + r * p.stride + (gated ? (2 * head + 1) * D : 0) + s.dim;
-      device T* to = a + (r * p.heads + head) * D + s.dim;
+    if (i < count) {
+      const ulong r = row0 + (own + i) / heads;
+      const uint head = first_head + (own + i) % heads;
+      device const T* gate = rows + r * p.stride + (gated ? (2 * head + 1) * D : 0) + dim;
+      device T* to = a + (r * p.heads + head) * D + dim;
       VEC_LOOP
       for (uint e = 0; e < DIMS; e++) {
-        to[e] = attn_output<T>(o[i * DIMS + e], sums[s.first + i], gated, float(gate[e]));
+        to[e] = attn_output<T>(o[i * DIMS + e], sums[own + i], gated, float(gate[e]));
       }
     }
   }

@@ -210,23 +210,14 @@ inline void attn_values(thread float* o, threadgroup const float* weight, thread
   }
 }
 
-// The part of a threadgroup's work on values that one simdgroup does: lines first to first + count - 1, dimensions
-// from dim on in this lane.
-struct AttnShare {
-  uint first;
-  uint count;
-  uint dim;
-};
-
+// The part of a threadgroup's work on values that one simdgroup does: (first line, number of lines, the first dimension
+// of this lane).
 template <uint D>
-inline AttnShare attn_share(uint lines, uint lane, uint sg) {
+inline uint3 attn_share(uint lines, uint lane, uint sg) {
   constexpr uint SLICES = D / attn_slice(D), PARTS = ATTN_SGS / SLICES;
   const uint each = ((lines + PARTS - 1) / PARTS + LINE_BLOCK - 1) / LINE_BLOCK * LINE_BLOCK;
-  AttnShare s;
-  s.first = min(sg / SLICES * each, lines);
-  s.count = min(each, lines - s.first);
-  s.dim = sg % SLICES * attn_slice(D) + lane * attn_lane_dims(D);
-  return s;
+  const uint first = min(sg / SLICES * each, lines);
+  return uint3(first, min(each, lines - first), sg % SLICES * attn_slice(D) + lane * attn_lane_dims(D));
 }
 
 // Joins a block (m, l) to what came before it (top, sum); before the first block top is -infinity and sum is 0. Returns

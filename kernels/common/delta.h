@@ -149,13 +149,13 @@ inline float delta_rule(S s, K q, K k, float qk, float2 gate, float v) {
     }
   }
 #pragma clang loop unroll(full)
-  for (uint half = COL_SUMS / 2; half > 0; half /= 2) {
+  for (uint n = COL_SUMS / 2; n > 0; n /= 2) {
 #pragma clang loop unroll(full)
-    for (uint u = 0; u < half; u++) {
+    for (uint u = 0; u < n; u++) {
       VEC_LOOP
       for (uint e = 0; e < 8; e++) {
-        a[u][e] += a[u + half][e];
-        b[u][e] += b[u + half][e];
+        a[u][e] += a[u + n][e];
+        b[u][e] += b[u + n][e];
       }
     }
   }
