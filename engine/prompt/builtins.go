@@ -41,7 +41,7 @@ type function = func(args []jinja.Value, named map[string]jinja.Value) (jinja.Va
 func (s *state) variables(n names) map[string]jinja.Value {
 	out := map[string]jinja.Value{}
 	for name, f := range map[string]function{
-		n.out(): s.out, n.step(): s.step, n.enter(): s.enter, n.leave(): s.leave, n.size(): s.size,
+		n.out(): s.out, n.step(): s.step, n.enter(): s.enter, n.leave(): s.leave, n.size(): s.size, n.count(): s.count,
 		n.filter("string"): s.str, n.filter("tojson"): s.toJSON,
 		"raise_exception": s.raise, "range": s.numbers, "strftime_now": s.strftime,
 	} {
@@ -107,6 +107,17 @@ func (s *state) size(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value,
 		return nothing, fmt.Errorf("%w: a variable that is too large", ErrLimit)
 	}
 	return nothing, s.alive()
+}
+
+// count checks a factor.
+func (s *state) count(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+	if len(args) != 1 || args[0].IsInt() && args[0].AsInt() > maxFactor {
+		return nothing, fmt.Errorf("%w: a factor of more than %d", ErrLimit, maxFactor)
+	}
+	if args[0].IsInt() && args[0].AsInt() < 0 {
+		return jinja.NewInt(0), nil
+	}
+	return args[0], nil
 }
 
 func (s *state) raise(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"errors"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -41,12 +42,14 @@ func private(seen map[rune]bool, s string) {
 		return
 	}
 	for _, r := range s {
-		for _, rg := range markRanges {
-			if r >= rg[0] && r <= rg[1] {
-				seen[r] = true
-			}
+		if inMarkRanges(r) {
+			seen[r] = true
 		}
 	}
+}
+
+func inMarkRanges(r rune) bool {
+	return slices.ContainsFunc(markRanges[:], func(rg [2]rune) bool { return r >= rg[0] && r <= rg[1] })
 }
 
 // controls knows the texts of control tokens and of structure.

@@ -35,8 +35,8 @@ type Message struct {
 	Name string
 	// ToolCallID names the call that a tool answers; optional.
 	ToolCallID string
-	// Reasoning is the thinking before an assistant's content. If it is empty, a content that begins with <think> is
-	// divided at </think>.
+	// Reasoning is the thinking before an assistant's content. If it is empty, a <think> and </think> at the beginning
+	// of the content count as structure, not as typed text.
 	Reasoning string
 	ToolCalls []ToolCall
 	// IDs are the tokens that were generated for this answer, without the end token, and Raw is their text. Where the
@@ -103,7 +103,7 @@ const (
 // structure are texts by which templates and models mark structure even where they are no single tokens.
 var structure = [...]string{thinkOpen, thinkClose, "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"}
 
-// checked returns the messages with developer turned into system and thinking taken out of contents.
+// checked returns the messages with developer turned into system.
 func checked(messages []Message) ([]Message, error) {
 	out := make([]Message, len(messages))
 	for i, m := range messages {
@@ -114,23 +114,19 @@ func checked(messages []Message) ([]Message, error) {
 		default:
 			return nil, fmt.Errorf("message %d: %w %q", i, ErrRole, string(m.Role))
 		}
-		if m.Role == Assistant && m.Reasoning == "" {
-			m.Reasoning, m.Content = divide(m.Content)
-		}
 		out[i] = m
 	}
 	return out, nil
 }
 
-// divide takes the thinking out of a content that begins with it.
-func divide(content string) (reasoning, rest string) {
-	inner, ok := strings.CutPrefix(strings.TrimLeft(content, " \t\r\n"), thinkOpen)
+// divide finds the thinking with which a content begins: the white space and tag before it, and what comes after its
+// closing tag.
+func divide(content string) (open, reasoning, rest string, ok bool) {
+	start := len(content) - len(strings.TrimLeft(content, " \t\r\n"))
+	inner, ok := strings.CutPrefix(content[start:], thinkOpen)
 	if !ok {
-		return "", content
+		return "", "", "", false
 	}
 	reasoning, rest, ok = strings.Cut(inner, thinkClose)
-	if !ok {
-		return "", content
-	}
-	return strings.Trim(reasoning, "\n"), strings.TrimLeft(rest, "\n")
+	return content[:start+len(thinkOpen)], reasoning, rest, ok
 }

@@ -71,6 +71,9 @@ func (t *Template) compile(src string) (c compiled, err error) {
 	return c, nil
 }
 
+// reads reports whether the word stands in the template.
+func (c *compiled) reads(word string) bool { return strings.Contains(c.source, word) }
+
 // recovered turns a panic of the library into an error.
 func recovered(err *error) {
 	if r := recover(); r != nil {
@@ -81,13 +84,13 @@ func recovered(err *error) {
 // Render makes the prompt of a request. A *RefusedError says that the template raised an exception, ErrRole that a
 // role does not exist, ErrLimit that the template asked for too much. Now is what strftime_now formats.
 func (t *Template) Render(ctx context.Context, r Request, now time.Time) (Prompt, error) {
-	messages, err := checked(r.Messages)
-	if err != nil {
-		return Prompt{}, err
-	}
 	c := t.base
 	if len(r.Tools) > 0 {
 		c = t.tools
+	}
+	messages, err := checked(r.Messages)
+	if err != nil {
+		return Prompt{}, err
 	}
 	j := &job{t: t, c: c, r: r, messages: messages, ctx: ctx, now: now}
 	if err := j.choose(); err != nil {
@@ -241,6 +244,9 @@ func (j *job) variables(vars map[string]jinja.Value, answers bool) error {
 func (j *job) message(i int, answers bool) (jinja.Value, error) {
 	m := j.messages[i]
 	content, reasoning := j.mark(m.Content), j.mark(m.Reasoning)
+	if open, inner, rest, ok := divide(m.Content); ok && m.Role == Assistant && reasoning == "" {
+		content = open + j.mark(inner) + thinkClose + j.mark(rest)
+	}
 	if answers && j.splices(m) {
 		open := string(j.marks.begin) + strconv.Itoa(i) + string(j.marks.begin)
 		if content != "" {
@@ -255,9 +261,9 @@ func (j *job) message(i int, answers bool) (jinja.Value, error) {
 	d.Set("role", jinja.NewString(string(m.Role)))
 	if reasoning != "" {
 		switch {
-		case strings.Contains(j.c.source, "reasoning_content"):
+		case j.c.reads("reasoning_content"):
 			d.Set("reasoning_content", jinja.NewString(reasoning))
-		case strings.Contains(j.c.source, thinkClose):
+		case j.c.reads(thinkClose):
 			content = thinkOpen + "\n" + reasoning + "\n" + thinkClose + "\n\n" + content
 		}
 	}

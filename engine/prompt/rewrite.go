@@ -17,7 +17,8 @@ const (
 	maxBlocks   = 100       // blocks inside one another
 	maxSigns    = 32        // signs or nots in a row
 	maxNumber   = 1 << 20   // a whole number in code
-	maxRepeat   = 1 << 16   // product of all factors in code
+	maxFactor   = 256       // a factor that is computed; it may repeat a text
+	maxProduct  = 1024      // the product of all factors in one tag
 )
 
 // names are the variables by which a rewritten template calls back; prefixed so that no template has them.
@@ -28,6 +29,7 @@ func (n names) step() string            { return n.prefix + "step" }
 func (n names) enter() string           { return n.prefix + "enter" }
 func (n names) leave() string           { return n.prefix + "leave" }
 func (n names) size() string            { return n.prefix + "size" }
+func (n names) count() string           { return n.prefix + "count" }
 func (n names) filter(of string) string { return n.prefix + of }
 
 // ownFilters are the filters that this package brings, because the library's differ from Python's.
@@ -39,7 +41,7 @@ type rewriter struct {
 	names  names
 	b      strings.Builder
 	blocks []string
-	factor int
+	factor int // the product of the factors in this tag
 }
 
 func rewrite(src string) (string, names, error) {
@@ -57,7 +59,7 @@ func rewrite(src string) (string, names, error) {
 	if err != nil {
 		return "", n, err
 	}
-	r := &rewriter{names: n, factor: 1}
+	r := &rewriter{names: n}
 	for _, p := range pieces {
 		if err := r.piece(p); err != nil {
 			return "", n, fmt.Errorf("line %d: %w", p.line, err)
@@ -192,7 +194,8 @@ var token = regexp.MustCompile(`^(?:\s+|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|
 func (r *rewriter) code(text string) (string, error) {
 	var b strings.Builder
 	depth, signs := 0, 0
-	last, before := "", "" // the last two tokens
+	last := "" // the token before
+	r.factor = 1
 	for text != "" {
 		t := token.FindString(text)
 		if t == "" {
@@ -232,13 +235,21 @@ func (r *rewriter) code(text string) (string, error) {
 		if err := r.number(t); err != nil {
 			return "", err
 		}
-		if err := r.product(before, last, t); err != nil {
-			return "", err
-		}
 		b.WriteString(out)
-		before, last = last, t
+		last = t
+		switch t {
+		case "**":
+			return "", errors.New("the operator ** is not supported")
+		case "*":
+			code, used, err := r.multiply(text)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(" " + code)
+			text = strings.TrimLeft(text, " \t\r\n")[used:]
+		}
 	}
-	if last == "*" || depth != 0 {
+	if depth != 0 {
 		return "", errors.New("an expression without an end")
 	}
 	return b.String(), nil
@@ -254,26 +265,33 @@ func (r *rewriter) number(t string) error {
 	return nil
 }
 
-// product allows a multiplication only by a small whole number that stands in the code: a text may be repeated by it.
-func (r *rewriter) product(a, op, b string) error {
-	if op == "**" || b == "**" {
-		return errors.New("the operator ** is not supported")
+// multiply checks what follows a sign of multiplication, since a text is repeated by it. It returns the code with which
+// a factor that is no number is read: a name or a bracket then becomes a call that checks its value.
+func (r *rewriter) multiply(rest string) (code string, used int, err error) {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	n := maxFactor
+	if m := digits.FindString(rest); m != "" {
+		n, err = strconv.Atoi(m)
+		if err != nil {
+			n = maxProduct
+		}
+	} else if rest != "" && rest[0] == '(' {
+		code = r.names.count()
+	} else if m := path.FindStringSubmatch(rest); m != nil {
+		code, used = r.names.count()+"("+m[1]+")", len(m[1])
+	} else {
+		return "", 0, errors.New("a product with such a factor is not supported: " + strconv.Quote(short(rest)))
 	}
-	if op != "*" {
-		return nil
+	if r.factor *= max(n, 1); r.factor > maxProduct {
+		return "", 0, fmt.Errorf("%w: products of more than %d", ErrLimit, maxProduct)
 	}
-	n, err := strconv.Atoi(b)
-	if err != nil {
-		n, err = strconv.Atoi(a)
-	}
-	if err != nil {
-		return errors.New("a product without a number in the code is not supported")
-	}
-	if r.factor *= max(n, 1); r.factor > maxRepeat {
-		return fmt.Errorf("%w: products of more than %d", ErrLimit, maxRepeat)
-	}
-	return nil
+	return code, used, nil
 }
+
+var (
+	digits = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?`)
+	path   = regexp.MustCompile(`^([A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*)\s*(?:[^\s\[(.|A-Za-z_0-9]|$|(?:else|if|and|or|in|is|not)\b)`)
+)
 
 // quote writes a string literal in the escapes that the library knows.
 func quote(s string) string {

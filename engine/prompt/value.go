@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ardanlabs/jinja"
 )
@@ -209,7 +210,7 @@ func (w *writer) repr(v jinja.Value, depth int) error {
 	return nil
 }
 
-// pyQuote quotes as Python's repr does a text.
+// pyQuote quotes as Python's repr does a text; marks pass.
 func pyQuote(s string) string {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -226,10 +227,14 @@ func pyQuote(s string) string {
 			b = append(b, `\r`...)
 		case r == '\t':
 			b = append(b, `\t`...)
-		case r < ' ' || r == 0x7f || r >= 0x80 && r <= 0xa0 || r == 0xad:
-			b = fmt.Appendf(b, `\x%02x`, r)
-		default:
+		case unicode.IsPrint(r) || inMarkRanges(r):
 			b = append(b, string(r)...)
+		case r <= 0xff:
+			b = fmt.Appendf(b, `\x%02x`, r)
+		case r <= 0xffff:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = fmt.Appendf(b, `\U%08x`, r)
 		}
 	}
 	return string(append(b, quote))
