@@ -23,6 +23,7 @@ type Suite struct {
 func Suites() []Suite {
 	return []Suite{
 		{"route", KernelRoute},
+		{"delta", KernelDelta},
 		{"experts", KernelExperts},
 	}
 }
