@@ -74,7 +74,7 @@ func (g Gemv) Launch() (Launch, error) {
 	case g.YStride < g.N || g.YStride > maxExtent:
 		return Launch{}, unsupported(op, "y stride %d for N=%d", g.YStride, g.N)
 	}
-	m, tiles, err := rowTiles(op, g.Rows)
+	m, tiles, err := rowTiles(op, g.DType, g.Rows)
 	if err != nil {
 		return Launch{}, err
 	}
@@ -115,7 +115,7 @@ func (g GateUp) Launch() (Launch, error) {
 	if err := checkMatrix(op, g.Format, g.DType, 2*g.I, g.K); err != nil {
 		return Launch{}, err
 	}
-	m, tiles, err := rowTiles(op, g.Rows)
+	m, tiles, err := rowTiles(op, g.DType, g.Rows)
 	if err != nil {
 		return Launch{}, err
 	}
@@ -131,7 +131,18 @@ func (g GateUp) Launch() (Launch, error) {
 	return l, nil
 }
 
+// epilogues lists those of activation type d that are kernels of their own: with f32, StoreF32 is Store.
+func epilogues(d DType) []Epilogue {
+	if d == F32 {
+		return []Epilogue{Store, Residual}
+	}
+	return []Epilogue{Store, StoreF32, Residual}
+}
+
 func gemvKernel(e Epilogue, f Format, d DType, m int) Kernel {
+	if d == F32 && e == StoreF32 {
+		e = Store
+	}
 	y := Arg{"y", Write}
 	if e == Residual {
 		y.Access = ReadWrite
@@ -168,8 +179,8 @@ func gemvKernels() []Kernel {
 	var list []Kernel
 	for _, f := range []Format{Q4, Q8, B16} {
 		for _, d := range []DType{BF16, F32} {
-			for m := 1; m <= maxExactRows; m++ {
-				for _, e := range []Epilogue{Store, StoreF32, Residual} {
+			for _, m := range tileRows(d) {
+				for _, e := range epilogues(d) {
 					list = append(list, gemvKernel(e, f, d, m))
 				}
 				list = append(list, denseGateUpKernel(f, d, m))
@@ -198,15 +209,23 @@ func checkMatrix(op string, f Format, d DType, n, k int) error {
 }
 
 // rowTiles returns the rows of a tile and the number of tiles of a row class: 1 to 5 rows are one tile of their
-// own, larger classes are cut into tiles of gemvTile.
-func rowTiles(op string, rows int) (m int, tiles uint32, err error) {
+// own, larger classes are cut into tiles of gemvTile. f32, which serves goldens, has tiles of 1 and gemvTile only.
+func rowTiles(op string, d DType, rows int) (m int, tiles uint32, err error) {
 	switch {
 	case rows < 1 || rows > MaxRows:
 		return 0, 0, unsupported(op, "%d rows", rows)
-	case rows <= maxExactRows:
+	case rows == 1 || rows <= maxExactRows && d == BF16:
 		return rows, 1, nil
 	}
 	return gemvTile, ceilDiv(rows, gemvTile), nil
+}
+
+// tileRows lists the tiles that rowTiles returns.
+func tileRows(d DType) []int {
+	if d == F32 {
+		return []int{1, gemvTile}
+	}
+	return []int{1, 2, 3, 4, maxExactRows}
 }
 
 // rowLimit clamps a grid dimension whose threadgroups take div live rows each.

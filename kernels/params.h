@@ -98,6 +98,28 @@ static_assert(__builtin_offsetof(StepBuffer, alts) == 3328, "StepBuffer.alts");
 static_assert(__builtin_offsetof(StepBuffer, pages) == 13568, "StepBuffer.pages");
 static_assert(__builtin_offsetof(StepBuffer, ids) == 17664, "StepBuffer.ids");
 
+struct GemvParams {
+  uint n;
+  uint k;
+  uint x_stride;
+  uint y_stride;
+  uint last;
+};
+static_assert(sizeof(GemvParams) == 20, "GemvParams");
+static_assert(__builtin_offsetof(GemvParams, n) == 0, "GemvParams.n");
+static_assert(__builtin_offsetof(GemvParams, k) == 4, "GemvParams.k");
+static_assert(__builtin_offsetof(GemvParams, x_stride) == 8, "GemvParams.x_stride");
+static_assert(__builtin_offsetof(GemvParams, y_stride) == 12, "GemvParams.y_stride");
+static_assert(__builtin_offsetof(GemvParams, last) == 16, "GemvParams.last");
+
+struct GateUpParams {
+  uint i;
+  uint k;
+};
+static_assert(sizeof(GateUpParams) == 8, "GateUpParams");
+static_assert(__builtin_offsetof(GateUpParams, i) == 0, "GateUpParams.i");
+static_assert(__builtin_offsetof(GateUpParams, k) == 4, "GateUpParams.k");
+
 struct DeltaParams {
   uint key_heads;
   uint value_heads;

@@ -25,6 +25,11 @@
 #define OCT _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
 #endif
 
+// Metal inlines every function; other compilers are told so where it matters.
+#ifndef METAL_FUNC
+#define METAL_FUNC inline __attribute__((always_inline))
+#endif
+
 constant constexpr uint GROUP = 64;
 constant constexpr uint BLOCK = SIMD > 1 ? 8 : 16;  // weights of a block
 constant constexpr uint OCTETS = BLOCK / 8;

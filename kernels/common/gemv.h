@@ -76,44 +76,52 @@ inline void scale_add(float s, float b, thread const float (&d)[8], thread const
 inline float finish(thread const float (&acc)[1]) { return simd_sum(acc[0]); }
 inline float finish(thread const float (&acc)[8]) { return simd_sum(tree(acc)); }
 
+// One chunk of S rows and M activation rows: acc += scale * (x . code) + bias * (sum of x).
+template <typename W, uint S, uint M, uint B, uint P>
+METAL_FUNC void add_chunk(W w, thread const ulong* row, uint K, uint k, thread const float (&xs)[M][B][OCTETS][8],
+                      thread const float (&sums)[M][8], thread float (*acc)[M][P]) {
+  typename W::Chunk q[S];
+  float d[S][M][8];
+  UNROLL for (uint a = 0; a < S; a++) {
+    q[a] = fetch(w, row[a], K, k);
+    UNROLL for (uint m = 0; m < M; m++) {
+      OCT for (uint i = 0; i < 8; i++) d[a][m][i] = 0.0f;
+    }
+  }
+  UNROLL for (uint t = 0; t < B; t++) {
+    UNROLL for (uint a = 0; a < S; a++) {
+      float c[OCTETS][8];
+      expand(q[a], t, c);
+      UNROLL for (uint m = 0; m < M; m++) accumulate(xs[m][t], c, d[a][m]);
+    }
+  }
+  UNROLL for (uint a = 0; a < S; a++) {
+    float s, b;
+    affine(w, row[a], K, k, s, b);
+    UNROLL for (uint m = 0; m < M; m++) scale_add<W, P>(s, b, d[a][m], sums[m], acc[a][m]);
+  }
+}
+
 template <typename W, typename T, uint R, uint M>
 inline void row_dot(W w, RowIds<R> ids, uint K, RowPtrs<T, M> x, uint lane, thread float (&sum)[R][M]) {
   constexpr uint V = W::CHUNK;
-  constexpr uint B = V / BLOCK;
   constexpr uint P = SIMD > 1 ? 1 : 8;
   constexpr uint S = M <= 2 && R % (4 / M) == 0 ? 4 / M : 1;  // rows at a time, for four chains of fma
   float acc[R][M][P];
-  UNROLL for (uint r = 0; r < R; r++) {
-    UNROLL for (uint m = 0; m < M; m++) {
-      OCT for (uint i = 0; i < P; i++) acc[r][m][i] = 0.0f;
-    }
+  UNROLL for (uint j = 0; j < R * M; j++) {
+    OCT for (uint i = 0; i < P; i++) acc[j / M][j % M][i] = 0.0f;
   }
   for (uint k = lane * V; k < K; k += SIMD * V) {
-    float xs[M][B][OCTETS][8];
+    float xs[M][V / BLOCK][OCTETS][8];
     float sums[M][8];
     UNROLL for (uint m = 0; m < M; m++) load_chunk(x.row[m] + k, xs[m], sums[m]);
-    UNROLL for (uint first = 0; first < R; first += S) {
-      typename W::Chunk q[S];
-      float d[S][M][8];
-      UNROLL for (uint a = 0; a < S; a++) q[a] = fetch(w, ids.row[first + a], K, k);
-      UNROLL for (uint j = 0; j < S * M; j++) {
-        OCT for (uint i = 0; i < 8; i++) d[j / M][j % M][i] = 0.0f;
-      }
-      UNROLL for (uint t = 0; t < B; t++) {
-        UNROLL for (uint a = 0; a < S; a++) {
-          float c[OCTETS][8];
-          expand(q[a], t, c);
-          UNROLL for (uint m = 0; m < M; m++) accumulate(xs[m][t], c, d[a][m]);
-        }
-      }
-      UNROLL for (uint a = 0; a < S; a++) {
-        float s, b;
-        affine(w, ids.row[first + a], K, k, s, b);
-        UNROLL for (uint m = 0; m < M; m++) scale_add<W, P>(s, b, d[a][m], sums[m], acc[first + a][m]);
-      }
+    if (SIMD > 1 || M == 1) {
+      UNROLL for (uint r = 0; r < R; r += S) add_chunk<W, S>(w, ids.row + r, K, k, xs, sums, acc + r);
+    } else {
+      // The sums of several rows do not fit into vector registers: a loop is as fast as its copies.
+#pragma clang loop unroll(disable)
+      for (uint r = 0; r < R; r += S) add_chunk<W, S>(w, ids.row + r, K, k, xs, sums, acc + r);
     }
   }
-  UNROLL for (uint r = 0; r < R; r++) {
-    UNROLL for (uint m = 0; m < M; m++) sum[r][m] = finish(acc[r][m]);
-  }
+  UNROLL for (uint j = 0; j < R * M; j++) sum[j / M][j % M] = finish(acc[j / M][j % M]);
 }
