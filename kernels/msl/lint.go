@@ -57,8 +57,12 @@ func (u *Unit) lint() {
 	for _, k := range u.Kernels {
 		u.lintParams(k)
 	}
-	seen := map[string]Pos{}
+	seen, made := map[string]Pos{}, map[string]Pos{}
 	for _, e := range u.Entries {
+		if p, dup := made[e.Expr]; dup {
+			u.errorf(e.Pos, "%s is instantiated at %s already: a function has one host name", e.Expr, p)
+		}
+		made[e.Expr] = e.Pos
 		if !hostName.MatchString(e.Host) {
 			u.errorf(e.Pos, "host name %q is not of small letters, digits and _", e.Host)
 		}

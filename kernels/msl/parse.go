@@ -349,6 +349,9 @@ func (u *Unit) hostName(d declaration) string {
 	return ""
 }
 
+// tight takes the spaces out of template arguments that [join] puts between tokens.
+var tight = strings.NewReplacer(" < ", "<", " >", ">", " , ", ", ")
+
 // instance records `template [[host_name("n")]] kernel void f<float, 4>(...);`.
 func (u *Unit) instance(d declaration) {
 	u.insts = append(u.insts, d)
@@ -361,8 +364,8 @@ func (u *Unit) instance(d declaration) {
 	for i := d.start; i < d.end; i++ {
 		j := slices.IndexFunc(u.Kernels, func(k *Kernel) bool { return k.Name == u.ts[i].text && k.Template != nil })
 		if j >= 0 && u.ts[i+1].text == "<" {
-			args := join(u.ts[i : closer(u.ts, i+1)+1])
-			u.Entries = append(u.Entries, Entry{host, args, u.Kernels[j], pos})
+			expr := tight.Replace(join(u.ts[i : closer(u.ts, i+1)+1]))
+			u.Entries = append(u.Entries, Entry{host, expr, u.Kernels[j], pos})
 			return
 		}
 	}

@@ -75,6 +75,7 @@ func genericPointers(tree string) error {
 	var errs []error
 	var pos Pos
 	seen := map[string]bool{}
+	implicit := -1 // depth of the node that the compiler has made, whose children are not the author's
 	lines := bufio.NewScanner(strings.NewReader(tree))
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
@@ -90,12 +91,19 @@ func genericPointers(tree string) error {
 				pos.Line, _ = strconv.Atoi(p[2])
 			}
 		}
+		depth := strings.Index(lines.Text(), m[1])
+		if implicit < 0 || depth <= implicit {
+			implicit = -1
+			if strings.Contains(lines.Text(), " implicit ") {
+				implicit = depth
+			}
+		}
 		typ := m[3]
 		if m[1] == "CXXMethodDecl" { // behind the parameters stands the space of this
 			typ, _, _ = strings.Cut(typ, "(")
 		}
 		if !strings.Contains(typ, "__generic") || !slices.Contains(declared, m[1]) ||
-			strings.Contains(m[2], "implicit") || strings.Contains(pos.File, "/shim/") {
+			implicit >= 0 || strings.Contains(pos.File, "/shim/") {
 			continue
 		}
 		e := &SourceError{pos, fmt.Sprintf("pointer or reference without an address space: %s",

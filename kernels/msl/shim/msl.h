@@ -15,6 +15,7 @@
 #define MSL_WIDTH 32
 #endif
 #define MSL_FN __attribute__((always_inline)) inline
+#define METAL_FUNC MSL_FN
 
 // Address spaces and other words of MSL.
 #ifdef MSL_STRICT
