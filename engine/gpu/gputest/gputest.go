@@ -24,6 +24,7 @@ func Suites() []Suite {
 	return []Suite{
 		{"route", KernelRoute},
 		{"delta", KernelDelta},
+		{"attention", KernelAttention},
 		{"experts", KernelExperts},
 	}
 }

@@ -14,9 +14,9 @@ import (
 // library is one loaded copy of a kernel library.
 type library struct {
 	handle  uintptr
-	image   *os.File // that the linker knows the library by; nil if it was a temporary file
-	run     uintptr  // int msl_run(msl_op*, u32 n, void* step, u64 seed)
-	message uintptr  // const char* msl_error()
+	image   int     // descriptor that the linker knows the library by; -1 if it was a temporary file
+	run     uintptr // int msl_run(msl_op*, u32 n, void* step, u64 seed)
+	message uintptr // const char* msl_error()
 	simd    int
 	kernels map[string]entry
 }
@@ -85,39 +85,43 @@ func link(data []byte) (*library, error) {
 	return nil, err
 }
 
-// linkMemory keeps the file open, because the linker takes a path that it has seen for the library that it had
-// then: a descriptor must not come back with another image.
+// linkMemory keeps the descriptor open for as long as the library is linked: the linker takes a path that it has
+// seen for the library that it had then, so a descriptor must not come back with another image.
 func linkMemory(data []byte) (*library, error) {
-	f, err := memFile(data)
+	fd, err := memFile(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memory file: %w", err)
 	}
-	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", fd), purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, unix.Close(fd))
 	}
-	return &library{handle: h, image: f}, nil
+	return &library{handle: h, image: fd}, nil
 }
 
 // unlink gives up a library in which nothing runs.
 func (l *library) unlink() error {
 	err := purego.Dlclose(l.handle)
-	if l.image != nil {
-		err = errors.Join(err, l.image.Close())
+	if l.image >= 0 {
+		err = errors.Join(err, unix.Close(l.image))
 	}
 	return err
 }
 
-func memFile(data []byte) (*os.File, error) {
+// memFile returns a plain descriptor, not an os.File, which would close it when it becomes garbage.
+func memFile(data []byte) (int, error) {
 	fd, err := unix.MemfdCreate("sotto-kernels", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("memfd: %w", err)
+		return -1, err
 	}
-	f := os.NewFile(uintptr(fd), "sotto-kernels")
-	if _, err := f.Write(data); err != nil {
-		return nil, errors.Join(fmt.Errorf("memfd: %w", err), f.Close())
+	for len(data) > 0 {
+		n, err := unix.Write(fd, data)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return -1, errors.Join(err, unix.Close(fd))
+		}
+		data = data[max(n, 0):]
 	}
-	return f, nil
+	return fd, nil
 }
 
 func linkFile(data []byte) (l *library, err error) {
@@ -134,7 +138,7 @@ func linkFile(data []byte) (l *library, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &library{handle: h}, nil
+	return &library{handle: h, image: -1}, nil
 }
 
 // bind finds the library's symbols and reads its table of kernels. It returns the function that starts threads.
