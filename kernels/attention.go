@@ -221,6 +221,8 @@ func (a Attention) check(op string) error {
 	switch {
 	case a.DType > F32:
 		return unsupported(op, "type %d", a.DType)
+	case a.QKNorm && !(a.Eps > 0):
+		return unsupported(op, "eps %v", a.Eps)
 	case !known:
 		return unsupported(op, "head size %d, want one of %v", a.Dim, attnDims())
 	case a.KVHeads < 1 || a.Heads > 1024 || a.Heads < a.KVHeads || a.Heads%a.KVHeads != 0:

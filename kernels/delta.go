@@ -147,6 +147,8 @@ func (s DeltaStep) check(op string) error {
 	switch {
 	case s.DType > F32:
 		return unsupported(op, "type %d", s.DType)
+	case !(s.Eps > 0):
+		return unsupported(op, "eps %v", s.Eps)
 	case !known || s.ValueDim != s.KeyDim:
 		return unsupported(op, "key size %d with value size %d, want both of %v",
 			s.KeyDim, s.ValueDim, deltaDims())
