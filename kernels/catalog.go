@@ -5,7 +5,7 @@ package kernels
 //
 //	gemvKernels, normKernels, headKernels, sampleKernels, deltaKernels, attentionKernels, moeKernels
 func families() []func() []Kernel {
-	return []func() []Kernel{gemvKernels, deltaKernels, attentionKernels, moeKernels}
+	return []func() []Kernel{gemvKernels, normKernels, headKernels, deltaKernels, attentionKernels, moeKernels}
 }
 
 // All returns every entry point, family by family. The slice is the caller's own.

@@ -120,6 +120,34 @@ static_assert(sizeof(GateUpParams) == 8, "GateUpParams");
 static_assert(__builtin_offsetof(GateUpParams, i) == 0, "GateUpParams.i");
 static_assert(__builtin_offsetof(GateUpParams, k) == 4, "GateUpParams.k");
 
+struct NormParams {
+  uint d;
+  float eps;
+  uint last;
+};
+static_assert(sizeof(NormParams) == 12, "NormParams");
+static_assert(__builtin_offsetof(NormParams, d) == 0, "NormParams.d");
+static_assert(__builtin_offsetof(NormParams, eps) == 4, "NormParams.eps");
+static_assert(__builtin_offsetof(NormParams, last) == 8, "NormParams.last");
+
+struct EmbedParams {
+  uint d;
+  uint n;
+  float eps;
+};
+static_assert(sizeof(EmbedParams) == 12, "EmbedParams");
+static_assert(__builtin_offsetof(EmbedParams, d) == 0, "EmbedParams.d");
+static_assert(__builtin_offsetof(EmbedParams, n) == 4, "EmbedParams.n");
+static_assert(__builtin_offsetof(EmbedParams, eps) == 8, "EmbedParams.eps");
+
+struct HeadParams {
+  uint n;
+  uint k;
+};
+static_assert(sizeof(HeadParams) == 8, "HeadParams");
+static_assert(__builtin_offsetof(HeadParams, n) == 0, "HeadParams.n");
+static_assert(__builtin_offsetof(HeadParams, k) == 4, "HeadParams.k");
+
 struct DeltaParams {
   uint key_heads;
   uint value_heads;
