@@ -188,7 +188,8 @@ func strftime(t time.Time, format string) string {
 		case !ok:
 			b.WriteString("%" + format[i:i+1])
 		case bare:
-			b.WriteString(strings.TrimLeft(strings.TrimLeft(t.Format(layout), "0 "), "0"))
+			text := t.Format(layout)
+			b.WriteString(strings.TrimLeft(text[:len(text)-1], "0 ") + text[len(text)-1:])
 		default:
 			b.WriteString(t.Format(layout))
 		}
