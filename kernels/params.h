@@ -1,4 +1,4 @@
-// params.h: generated from the Go types of package kernels by `go run ./kernels/msl/cmd/mslparams`.
+// params.h: generated from the Go types of package kernels by make generate; not to be edited.
 #pragma once
 #include <metal_stdlib>
 

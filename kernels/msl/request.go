@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,23 +23,48 @@ type Request struct {
 	What string // "host-exact", "host-fast", "strict", "ptx" or "all"
 	Root string // root of the source tree
 	Only string // one source; empty: all sources
-	Out  string // instead of the usual place
-	Jobs int
+	Out  string // instead of a library's usual place
+	Jobs int    // compilations at a time
 
 	KeepGoing bool   // build libraries without the sources that do not compile
-	PTXAS     string // assemble the PTX with this and report to Out
+	PTXAS     string // with "ptx": assemble with this program and report
 
-	Report io.Writer // receives the table of PTXAS
-
-	Log func(format string, args ...any)
+	Report io.Writer // receives the table of what kernels use
+	Log    func(format string, args ...any)
 }
 
-// Build makes what the request asks for.
+// steps are the products in the order of "all".
+var steps = []struct {
+	name string
+	do   func(ctx context.Context, b *Builder, r Request, files []string) error
+}{
+	{"strict", func(ctx context.Context, b *Builder, _ Request, files []string) error { return b.Check(ctx, files) }},
+	{"host-exact", func(ctx context.Context, b *Builder, r Request, files []string) error {
+		return b.Library(ctx, HostExact, files, r.place(exactLibrary))
+	}},
+	{"host-fast", func(ctx context.Context, b *Builder, r Request, files []string) error {
+		return b.Library(ctx, HostFast, files, r.place(fastLibrary))
+	}},
+	{"ptx", func(ctx context.Context, b *Builder, r Request, files []string) error { return r.ptx(ctx, b, files) }},
+}
+
+// Builds reports whether [Build] knows the product.
+func Builds(what string) bool {
+	for _, s := range steps {
+		if s.name == what {
+			return true
+		}
+	}
+	return what == "all"
+}
+
+// Build makes what the request asks for. An error names every source that is refused, with the place.
 func Build(ctx context.Context, tool *Toolchain, r Request) error {
 	root, err := filepath.Abs(r.Root)
 	if err != nil {
 		return err
 	}
+	r.Root = root
 	b := &Builder{Tool: tool, Kernels: filepath.Join(root, "kernels"), Cache: filepath.Join(root, "build", "cache"),
 		Jobs: r.Jobs, KeepGoing: r.KeepGoing, Log: r.Log}
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
@@ -50,31 +76,21 @@ func Build(ctx context.Context, tool *Toolchain, r Request) error {
 			return err
 		}
 	}
-	steps := map[string]func() error{
-		"host-exact": func() error { return b.Library(ctx, HostExact, files, r.place(root, exactLibrary)) },
-		"host-fast":  func() error { return b.Library(ctx, HostFast, files, r.place(root, fastLibrary)) },
-		"strict":     func() error { return b.Check(ctx, files) },
-		"ptx":        func() error { return r.ptx(ctx, b, files, filepath.Join(root, ptxFolder)) },
-	}
-	order := []string{"strict", "host-exact", "host-fast", "ptx"}
-	if r.What != "all" {
-		if steps[r.What] == nil {
-			return fmt.Errorf("mslbuild: %q is none of %s, all", r.What, strings.Join(order, ", "))
-		}
-		order = []string{r.What}
-	}
 	var errs []error
-	for _, name := range order {
-		if err := steps[name](); err != nil {
-			errs = append(errs, fmt.Errorf("%s:\n%w", name, err))
+	for _, s := range steps {
+		if r.What != s.name && r.What != "all" {
+			continue
+		}
+		if err := s.do(ctx, b, r, files); err != nil {
+			errs = append(errs, fmt.Errorf("%w\n%s failed", err, s.name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// ptx compiles to PTX and, when asked, assembles it and reports.
-func (r Request) ptx(ctx context.Context, b *Builder, files []string, folder string) error {
-	paths, err := b.PTX(ctx, files, folder)
+// ptx compiles to PTX and, when asked, assembles it and reports by name.
+func (r Request) ptx(ctx context.Context, b *Builder, files []string) error {
+	paths, err := b.PTX(ctx, files, filepath.Join(r.Root, ptxFolder))
 	if err != nil || r.PTXAS == "" {
 		return err
 	}
@@ -83,23 +99,23 @@ func (r Request) ptx(ctx context.Context, b *Builder, files []string, folder str
 		used[i], err = PTXAS(ctx, r.PTXAS, path)
 		return err
 	})
+	all := slices.Concat(used...)
+	slices.SortFunc(all, func(x, y Usage) int { return strings.Compare(x.Name, y.Name) })
 	fmt.Fprintf(r.Report, "%-40s %9s %7s %7s %7s\n", "kernel", "registers", "spilled", "stack", "shared")
-	for _, file := range used {
-		for _, u := range file {
-			fmt.Fprintf(r.Report, "%-40s %9d %7d %7d %7d\n", u.Name, u.Registers, u.Spill, u.Stack, u.Shared)
-		}
+	for _, u := range all {
+		fmt.Fprintf(r.Report, "%-40s %9d %7d %7d %7d\n", u.Name, u.Registers, u.Spill, u.Stack, u.Shared)
 	}
 	return err
 }
 
 // place is where a library goes: one source alone gets a library of its own.
-func (r Request) place(root, usual string) string {
+func (r Request) place(usual string) string {
 	switch {
 	case r.Out != "":
 		return r.Out
 	case r.Only != "":
 		name := strings.TrimSuffix(r.Only, ".metal") + "-" + strings.TrimSuffix(filepath.Base(usual), ".so") + ".so"
-		return filepath.Join(root, "build", "kernels", name)
+		return filepath.Join(r.Root, "build", "kernels", name)
 	}
-	return filepath.Join(root, usual)
+	return filepath.Join(r.Root, usual)
 }

@@ -48,7 +48,7 @@ func constants() []constant {
 // catalogue, in its order.
 func Header() (string, error) {
 	w := &writer{done: map[reflect.Type]bool{}, names: map[string]reflect.Type{}}
-	w.line("// params.h: generated from the Go types of package kernels by `go run ./kernels/msl/cmd/mslparams`.")
+	w.line("// params.h: generated from the Go types of package kernels by make generate; not to be edited.")
 	w.line("#pragma once")
 	w.line("#include <metal_stdlib>")
 	w.line("")

@@ -24,7 +24,7 @@ func TestHeaderIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("kernels/params.h is not current: go run ./kernels/msl/cmd/mslparams")
+		t.Error("kernels/params.h is not current: make generate")
 	}
 }
 
