@@ -1,11 +1,11 @@
 package kernels
 
 // families lists the catalogue's parts in the order in which [All] concatenates them. A family is one Go file
-// beside its sources; it adds its line here when it lands:
-//
-//	gemvKernels, normKernels, headKernels, sampleKernels, deltaKernels, attentionKernels, moeKernels
+// beside its sources.
 func families() []func() []Kernel {
-	return []func() []Kernel{gemvKernels, normKernels, headKernels, deltaKernels, attentionKernels, moeKernels}
+	return []func() []Kernel{
+		gemvKernels, normKernels, headKernels, sampleKernels, deltaKernels, attentionKernels, moeKernels,
+	}
 }
 
 // All returns every entry point, family by family. The slice is the caller's own.

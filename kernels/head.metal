@@ -20,23 +20,23 @@ constant constexpr uint TILE = 256;               // logits of a threadgroup (he
 // Numerics: f32 in the order of row_dot. The arg-max does not depend on any order.
 template <typename W, typename T>
 inline void head_body(W w, constant HeadParams& p, device const T* x, device float* logits, device Best* part,
-                      uint tgid, threadgroup float* vals, threadgroup uint* ids, uint lane, uint sg, uint nsg) {
+                      uint tgid, Group g) {
   RowPtrs<T, 1> in;
   in.row[0] = x;
   Arg best = no_arg();
-  for (uint at = sg * ROWS; at < TILE; at += nsg * ROWS) {
+  for (uint at = g.sg * ROWS; at < TILE; at += g.nsg * ROWS) {
     const uint first = tgid * TILE + at;
     if (first >= p.n) break;
     float sum[ROWS][1];
-    row_dot<W, T, ROWS, 1>(w, row_ids<ROWS>(first, p.n), p.k, in, lane, sum);
+    row_dot<W, T, ROWS, 1>(w, row_ids<ROWS>(first, p.n), p.k, in, g.lane, sum);
     UNROLL for (uint r = 0; r < ROWS; r++) {
       if (first + r >= p.n) break;
-      if (lane == 0) logits[first + r] = sum[r][0];
+      if (g.lane == 0) logits[first + r] = sum[r][0];
       arg_take(best, sum[r][0], first + r);
     }
   }
-  arg_reduce(best, vals, ids, lane, sg, nsg);
-  if (sg == 0 && lane == 0) part[tgid] = arg_best(best);
+  group_arg(g, best);
+  if (group_thread(g) == 0) part[tgid] = {best.nan != 0 ? NAN : best.value, best.id};
 }
 
 template <typename W, typename T>
@@ -49,7 +49,7 @@ kernel void head(constant HeadParams& p [[buffer(0)]], device const StepBuffer& 
   threadgroup float vals[32];
   threadgroup uint ids[32];
   const W w = {codes, scales, biases};
-  head_body(w, p, x, logits, part, tgid, vals, ids, lane, sg, nsg);
+  head_body(w, p, x, logits, part, tgid, Group{vals, ids, lane, sg, nsg});
 }
 
 template <typename T>
@@ -61,7 +61,7 @@ kernel void head_plain(constant HeadParams& p [[buffer(0)]], device const StepBu
   threadgroup float vals[32];
   threadgroup uint ids[32];
   const B16 w = {codes};
-  head_body(w, p, x, logits, part, tgid, vals, ids, lane, sg, nsg);
+  head_body(w, p, x, logits, part, tgid, Group{vals, ids, lane, sg, nsg});
 }
 
 #define TYPED(N, T)                                                               \

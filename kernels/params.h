@@ -148,6 +148,22 @@ static_assert(sizeof(HeadParams) == 8, "HeadParams");
 static_assert(__builtin_offsetof(HeadParams, n) == 0, "HeadParams.n");
 static_assert(__builtin_offsetof(HeadParams, k) == 4, "HeadParams.k");
 
+struct ArgmaxParams {
+  uint parts;
+};
+static_assert(sizeof(ArgmaxParams) == 4, "ArgmaxParams");
+static_assert(__builtin_offsetof(ArgmaxParams, parts) == 0, "ArgmaxParams.parts");
+
+struct SampleParams {
+  uint n;
+  uint parts;
+  uint chunks;
+};
+static_assert(sizeof(SampleParams) == 12, "SampleParams");
+static_assert(__builtin_offsetof(SampleParams, n) == 0, "SampleParams.n");
+static_assert(__builtin_offsetof(SampleParams, parts) == 4, "SampleParams.parts");
+static_assert(__builtin_offsetof(SampleParams, chunks) == 8, "SampleParams.chunks");
+
 struct DeltaParams {
   uint key_heads;
   uint value_heads;

@@ -118,7 +118,7 @@ func selectKernel() Kernel {
 
 func finalKernel() Kernel {
 	return Kernel{
-		Name: "sample_final", File: "sample.metal", Params: SampleParams{},
+		Name: "sample_final", File: "sample_final.metal", Params: SampleParams{},
 		Args: []Arg{{StepArg, ReadWrite}, {"logits", Read}, {"part", Read}, {"stats", Read}, {"cands", Read}},
 	}
 }

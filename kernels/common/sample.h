@@ -1,6 +1,9 @@
-// sample.h: the arg-max of logits in parts. A NaN never wins silently: it is carried as a flag of its own.
+// sample.h: what the kernels that end a pass share: the arg-max of logits in parts, the plan of a draw, its noise.
 #pragma once
+#include "../params.h"
+#include "philox.h"
 #include "simd.h"
+#include "vmath.h"
 
 // What a part of the logits leaves: its greatest with the lowest id. The value is NaN if the part held one.
 struct Best {
@@ -8,7 +11,15 @@ struct Best {
   uint id;
 };
 
-// An arg-max under way.
+// What sample_process leaves of a chunk of logits.
+struct Stat {
+  float sum;    // of the weights, if the plan needs it
+  float score;  // best score of a direct draw, and its token
+  uint id;
+  uint pad;
+};
+
+// An arg-max under way. A NaN never wins silently: it is carried as a flag of its own.
 struct Arg {
   float value;
   uint id;
@@ -29,10 +40,76 @@ inline void arg_take(thread Arg& a, float v, uint id) {
   }
 }
 
-// Over a threadgroup, to every thread. vals and ids have nsg elements and are free on return.
-inline void arg_reduce(thread Arg& a, threadgroup float* vals, threadgroup uint* ids, uint lane, uint sg, uint nsg) {
-  tg_argmax(a.value, a.id, vals, ids, lane, sg, nsg);
-  a.nan = tg_max(a.nan, ids, lane, sg, nsg);
+// A threadgroup at work: scratch for its reductions, and who the calling thread is.
+struct Group {
+  threadgroup float* vals;  // nsg elements
+  threadgroup uint* ids;    // nsg elements
+  uint lane, sg, nsg;
+};
+
+inline uint group_thread(Group g) { return g.sg * SIMD + g.lane; }
+inline uint group_threads(Group g) { return g.nsg * SIMD; }
+inline float group_sum_f(Group g, float v) { return tg_sum(v, g.vals, g.lane, g.sg, g.nsg); }
+inline uint group_sum_u(Group g, uint v) { return tg_sum(v, g.ids, g.lane, g.sg, g.nsg); }
+inline uint group_scan(Group g, uint v, thread uint& total) { return tg_scan(v, g.ids, g.lane, g.sg, g.nsg, total); }
+
+// The arg-max of all threads, to every thread.
+inline void group_arg(Group g, thread Arg& a) {
+  tg_argmax(a.value, a.id, g.vals, g.ids, g.lane, g.sg, g.nsg);
+  a.nan = tg_max(a.nan, g.ids, g.lane, g.sg, g.nsg);
 }
 
-inline Best arg_best(Arg a) { return {a.nan != 0 ? NAN : a.value, a.id}; }
+// The arg-max of the n parts that the head left.
+inline Arg parts_arg(Group g, device const Best* part, uint n) {
+  Arg a = no_arg();
+  for (uint i = group_thread(g); i < n; i += group_threads(g)) arg_take(a, part[i].value, part[i].id);
+  group_arg(g, a);
+  return a;
+}
+
+// No token can be had from logits that hold a NaN, or nothing but -infinity.
+inline bool arg_void(Arg a) { return a.nan != 0 || a.value == -INFINITY; }
+
+// What a step record asks of the sampler.
+struct Plan {
+  bool greedy;
+  bool direct;  // drawn from all tokens but those that min-p drops
+  bool sums;    // the sum of all weights is needed
+  uint cands;   // candidates to sort: the first so many by value, ties to the lower id
+  uint top_k;   // 0: off
+  float top_p;  // 1 or more: off
+  float inv;    // 1 / temperature
+};
+
+constant constexpr uint MAX_CANDS = 1024;  // Candidates
+
+inline Plan make_plan(device const StepParams& s, uint n) {
+  Plan p;
+  p.greedy = s.greedy != 0 || !(s.temp >= 1e-6f);
+  p.top_k = p.greedy ? 0 : s.top_k;
+  p.top_p = p.greedy ? 1.0f : s.top_p;
+  p.inv = p.greedy ? 1.0f : 1.0f / s.temp;
+  const bool narrow = p.top_k > 0 || p.top_p < 1.0f;
+  p.direct = !p.greedy && !narrow;
+  const uint alts = min(s.alts, MAX_ALTERNATIVES);
+  p.sums = alts > 0 || s.logprobs != 0 || p.top_p < 1.0f;
+  const uint want = !narrow ? 0 : (p.top_k > 0 ? min(p.top_k, MAX_CANDS) : MAX_CANDS);
+  p.cands = min(max(want, alts), n);
+  return p;
+}
+
+// exp(l - best), 1 at the best itself even when that is infinite. best is above -infinity.
+inline float weight(float l, float best) { return l == best ? 1.0f : vexp(l - best); }
+
+// Least logit that min-p keeps; the best is always kept.
+inline float min_p_floor(device const StepParams& s, float best) {
+  return s.min_p > 0.0f ? best + min(vlog(s.min_p), 0.0f) : -INFINITY;
+}
+
+// Score of a token in the draw: the greatest of all kept tokens' scores is a draw from the softmax of logit / temp.
+inline float score(float l, float inv, uint bits) { return fma(l, inv, gumbel(bits)); }
+
+// Random words of tokens 4 quad to 4 quad + 3 in this step.
+inline uint4 token_bits(device const StepParams& s, uint quad) {
+  return philox(uint4(quad, s.step, s.slot, 0), uint2(s.seed_lo, s.seed_hi));
+}
