@@ -26,8 +26,7 @@ inline void gateup(W w, constant ExpertParams& p, device const T* x, device cons
   row_dot<W, T, EXPERT_ROWS, 1>(w, expert_rows(idx[slot], p.n, first), p.k, in, lane, sum);
   if (lane != 0) return;
   device T* out = h + ulong(slot) * (p.n / 2) + first / 2;
-#pragma clang loop unroll(full)
-  for (uint i = 0; i < EXPERT_ROWS / 2; i++) {
+  UNROLL for (uint i = 0; i < EXPERT_ROWS / 2; i++) {
     if (first + 2 * i < p.n) out[i] = T(vsilu(sum[2 * i][0]) * sum[2 * i + 1][0]);
   }
 }
@@ -41,7 +40,7 @@ kernel void expert_gateup(constant ExpertParams& p [[buffer(0)]], device const S
                           uint sg [[simdgroup_index_in_threadgroup]], uint nsg [[simdgroups_per_threadgroup]]) {
   if (tgid.z >= step.p.rows) return;
   const W w = {codes, scales, biases};
-  gateup<T, W>(w, p, x, idx, h, tgid, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  gateup<T, W>(w, p, x, idx, h, tgid, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 template <typename T>
@@ -52,7 +51,7 @@ kernel void expert_gateup_plain(constant ExpertParams& p [[buffer(0)]], device c
                                 uint sg [[simdgroup_index_in_threadgroup]], uint nsg [[simdgroups_per_threadgroup]]) {
   if (tgid.z >= step.p.rows) return;
   const B16 w = {codes};
-  gateup<T, B16>(w, p, x, idx, h, tgid, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  gateup<T, B16>(w, p, x, idx, h, tgid, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 // expert_down: y[r][i] += sum over j of weight[r][j] * (row i of expert idx[r][j] times h[r][j])
@@ -76,8 +75,7 @@ inline void down(W w, constant ExpertParams& p, device const T* h, device const 
                  device const float* ds, device const float* logits, device T* y, uint row, uint lane, uint first) {
   if (first >= p.n) return;
   float acc[EXPERT_ROWS];
-#pragma clang loop unroll(full)
-  for (uint r = 0; r < EXPERT_ROWS; r++) acc[r] = 0.0f;
+  UNROLL for (uint r = 0; r < EXPERT_ROWS; r++) acc[r] = 0.0f;
   for (uint j = 0; j < p.top_k; j++) {
     const uint slot = row * p.top_k + j;
     RowPtrs<T, 1> in;
@@ -85,14 +83,12 @@ inline void down(W w, constant ExpertParams& p, device const T* h, device const 
     float sum[EXPERT_ROWS][1];
     row_dot<W, T, EXPERT_ROWS, 1>(w, expert_rows(idx[slot], p.n, first), p.k, in, lane, sum);
     const float share = weight[slot];
-#pragma clang loop unroll(full)
-    for (uint r = 0; r < EXPERT_ROWS; r++) acc[r] = expert_add(acc[r], share, sum[r][0]);
+    UNROLL for (uint r = 0; r < EXPERT_ROWS; r++) acc[r] = expert_add(acc[r], share, sum[r][0]);
   }
   if (lane != 0) return;
   const float gate = logits[ulong(row) * p.stride + p.experts];
   const ulong at = ulong(row) * p.n + first;
-#pragma clang loop unroll(full)
-  for (uint r = 0; r < EXPERT_ROWS; r++) {
+  UNROLL for (uint r = 0; r < EXPERT_ROWS; r++) {
     if (first + r < p.n) y[at + r] = T(expert_end(acc[r], gate, ds[at + r], float(y[at + r])));
   }
 }
@@ -108,7 +104,7 @@ kernel void expert_down(constant ExpertParams& p [[buffer(0)]], device const Ste
                         uint nsg [[simdgroups_per_threadgroup]]) {
   if (tgid.y >= step.p.rows) return;
   const W view = {codes, scales, biases};
-  down<T, W>(view, p, h, idx, w, ds, logits, y, tgid.y, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  down<T, W>(view, p, h, idx, w, ds, logits, y, tgid.y, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 template <typename T>
@@ -121,7 +117,7 @@ kernel void expert_down_plain(constant ExpertParams& p [[buffer(0)]], device con
                               uint nsg [[simdgroups_per_threadgroup]]) {
   if (tgid.y >= step.p.rows) return;
   const B16 view = {codes};
-  down<T, B16>(view, p, h, idx, w, ds, logits, y, tgid.y, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  down<T, B16>(view, p, h, idx, w, ds, logits, y, tgid.y, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 #define AFFINE(KERNEL, F, W, D, T) \

@@ -19,8 +19,7 @@ inline Tile load_tile(device const uint* tiles, device const uint* order, uint a
   t.expert = tiles[3 * at];
   const uint first = tiles[3 * at + 1];
   t.count = tiles[3 * at + 2];
-#pragma clang loop unroll(full)
-  for (uint m = 0; m < EXPERT_TILE; m++) t.slot[m] = order[first + min(m, t.count - 1)];
+  UNROLL for (uint m = 0; m < EXPERT_TILE; m++) t.slot[m] = order[first + min(m, t.count - 1)];
   return t;
 }
 
@@ -42,16 +41,13 @@ template <typename T, typename W>
 inline void gateup_rows(W w, constant ExpertParams& p, device const T* x, Tile t, device T* h, uint lane, uint first) {
   if (first >= p.n) return;
   RowPtrs<T, EXPERT_TILE> in;
-#pragma clang loop unroll(full)
-  for (uint m = 0; m < EXPERT_TILE; m++) in.row[m] = x + ulong(t.slot[m] / p.top_k) * p.k;
+  UNROLL for (uint m = 0; m < EXPERT_TILE; m++) in.row[m] = x + ulong(t.slot[m] / p.top_k) * p.k;
   float sum[EXPERT_ROWS][EXPERT_TILE];
   row_dot<W, T, EXPERT_ROWS, EXPERT_TILE>(w, expert_rows(t.expert, p.n, first), p.k, in, lane, sum);
   if (lane != 0) return;
-#pragma clang loop unroll(full)
-  for (uint m = 0; m < EXPERT_TILE; m++) {
+  UNROLL for (uint m = 0; m < EXPERT_TILE; m++) {
     device T* out = h + ulong(t.slot[m]) * (p.n / 2) + first / 2;
-#pragma clang loop unroll(full)
-    for (uint i = 0; i < EXPERT_ROWS / 2; i++) {
+    UNROLL for (uint i = 0; i < EXPERT_ROWS / 2; i++) {
       if (m < t.count && first + 2 * i < p.n) out[i] = T(vsilu(sum[2 * i][m]) * sum[2 * i + 1][m]);
     }
   }
@@ -69,7 +65,7 @@ kernel void expert_gateup_rows(constant ExpertParams& p [[buffer(0)]], device co
   const uint at = tgid.z * p.top_k + tgid.y;
   if (at >= ntiles[0]) return;
   const W w = {codes, scales, biases};
-  gateup_rows<T, W>(w, p, x, load_tile(tiles, order, at), h, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  gateup_rows<T, W>(w, p, x, load_tile(tiles, order, at), h, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 template <typename T>
@@ -84,7 +80,7 @@ kernel void expert_gateup_rows_plain(constant ExpertParams& p [[buffer(0)]],
   const uint at = tgid.z * p.top_k + tgid.y;
   if (at >= ntiles[0]) return;
   const B16 w = {codes};
-  gateup_rows<T, B16>(w, p, x, load_tile(tiles, order, at), h, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  gateup_rows<T, B16>(w, p, x, load_tile(tiles, order, at), h, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 // expert_down_rows: d[s][i] = row i of slot s's expert times h[s].
@@ -102,16 +98,13 @@ inline void down_rows(W w, constant ExpertParams& p, device const T* h, Tile t, 
                       uint first) {
   if (first >= p.n) return;
   RowPtrs<T, EXPERT_TILE> in;
-#pragma clang loop unroll(full)
-  for (uint m = 0; m < EXPERT_TILE; m++) in.row[m] = h + ulong(t.slot[m]) * p.k;
+  UNROLL for (uint m = 0; m < EXPERT_TILE; m++) in.row[m] = h + ulong(t.slot[m]) * p.k;
   float sum[EXPERT_ROWS][EXPERT_TILE];
   row_dot<W, T, EXPERT_ROWS, EXPERT_TILE>(w, expert_rows(t.expert, p.n, first), p.k, in, lane, sum);
   if (lane != 0) return;
-#pragma clang loop unroll(full)
-  for (uint m = 0; m < EXPERT_TILE; m++) {
+  UNROLL for (uint m = 0; m < EXPERT_TILE; m++) {
     device float* out = d + ulong(t.slot[m]) * p.n + first;
-#pragma clang loop unroll(full)
-    for (uint r = 0; r < EXPERT_ROWS; r++) {
+    UNROLL for (uint r = 0; r < EXPERT_ROWS; r++) {
       if (m < t.count && first + r < p.n) out[r] = sum[r][m];
     }
   }
@@ -128,7 +121,7 @@ kernel void expert_down_rows(constant ExpertParams& p [[buffer(0)]], device cons
   const uint at = tgid.z * p.top_k + tgid.y;
   if (at >= ntiles[0]) return;
   const W w = {codes, scales, biases};
-  down_rows<T, W>(w, p, h, load_tile(tiles, order, at), d, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  down_rows<T, W>(w, p, h, load_tile(tiles, order, at), d, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 template <typename T>
@@ -143,7 +136,7 @@ kernel void expert_down_rows_plain(constant ExpertParams& p [[buffer(0)]], devic
   const uint at = tgid.z * p.top_k + tgid.y;
   if (at >= ntiles[0]) return;
   const B16 w = {codes};
-  down_rows<T, B16>(w, p, h, load_tile(tiles, order, at), d, lane, (tgid.x * nsg + sg) * EXPERT_ROWS);
+  down_rows<T, B16>(w, p, h, load_tile(tiles, order, at), d, lane, expert_first(tgid.x, sg, nsg, p.n));
 }
 
 // combine_rows: y[r][i] += sum over j of w[r][j] * d[r * top_k + j][i] + sigmoid(logits[r][experts]) * ds[r][i].
