@@ -35,17 +35,19 @@ inline DeltaTaps<T> delta_taps(device const T* p, uint stride, device const T* h
   return t;
 }
 
-// c[e] = silu(sum_j w[ch][j] * u_j[ch]) of channel ch = lane * N + e of a head of N * SIMD channels.
+// c[e] = silu(sum_j w[ch][j] * u_j[ch]) of channel ch = lane * N + e of a head of N * SIMD channels. The four weights of
+// a channel are read as two words: a bfloat is the upper half of a float.
 template <typename T, uint N>
 inline void delta_conv_head(thread float (&c)[N], DeltaTaps<T> t, device const bfloat* w, uint lane) {
+  device const uint* pairs = (device const uint*)w;
   const uint at = lane * N;
   VEC_LOOP
   for (uint e = 0; e < N; e++) {
-    const uint ch = at + e;
-    float a = float(w[4 * ch]) * float(t.u0[ch]);
-    a = fma(float(w[4 * ch + 1]), float(t.u1[ch]), a);
-    a = fma(float(w[4 * ch + 2]), float(t.u2[ch]), a);
-    a = fma(float(w[4 * ch + 3]), float(t.u3[ch]), a);
+    const uint ch = at + e, w01 = pairs[2 * ch], w23 = pairs[2 * ch + 1];
+    float a = as_type<float>(w01 << 16) * float(t.u0[ch]);
+    a = fma(as_type<float>(w01 & 0xffff0000u), float(t.u1[ch]), a);
+    a = fma(as_type<float>(w23 << 16), float(t.u2[ch]), a);
+    a = fma(as_type<float>(w23 & 0xffff0000u), float(t.u3[ch]), a);
     c[e] = vsilu(a);
   }
 }
