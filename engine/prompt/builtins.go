@@ -13,10 +13,10 @@ import (
 
 // Limits of one rendering.
 const (
-	maxSteps  = 4 << 20 // rounds of loops
+	maxSteps  = 1 << 20 // rounds of loops
 	maxDepth  = 64      // macros inside one another
 	maxRange  = 1 << 17 // numbers of a range
-	maxItems  = 4 << 20 // items of a list that is assigned
+	maxItems  = 1 << 20 // items of a list that is assigned
 	maxTime   = 10 * time.Second
 	minOutput = 16 << 20 // bytes; a long conversation may have 16 times its size
 )

@@ -20,7 +20,7 @@ func Load(data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("tokenizer.json: %d bytes, at most %d are read", len(data), maxFile)
 	}
-	l := &loader{t: &Tokenizer{byName: map[string]int32{}, classes: newClasses()}}
+	l := &loader{t: &Tokenizer{byName: map[string]int32{}}}
 	if err := l.load(data); err != nil {
 		return nil, fmt.Errorf("tokenizer.json: %w", err)
 	}
@@ -102,6 +102,7 @@ func (l *loader) load(data []byte) error {
 	if err := l.readMerges(file["model/merges"]); err != nil {
 		return fmt.Errorf("merges: %w", err)
 	}
+	l.t.classes = newClasses()
 	return nil
 }
 
