@@ -68,9 +68,11 @@ func FuzzReply(f *testing.F) {
 		thinking, content, stopped := parse(inside, stops, []string{text})
 		thinking2, content2, stopped2 := parse(inside, stops, cut(text, bits))
 		if thinking != thinking2 || content != content2 || stopped != stopped2 {
-			t.Errorf("whole: %q, %q, stop %q; in pieces: %q, %q, stop %q", thinking, content, stopped, thinking2, content2, stopped2)
+			t.Errorf("whole: %q, %q, stop %q; in pieces: %q, %q, stop %q", thinking, content, stopped,
+				thinking2, content2, stopped2)
 		}
-		if strings.Contains(content, "ab") || strings.Contains(content, "</s") || stop != "" && strings.Contains(content, stop) {
+		if strings.Contains(content, "ab") || strings.Contains(content, "</s") ||
+			stop != "" && strings.Contains(content, stop) {
 			t.Errorf("content %q holds a stop string", content)
 		}
 		if len(thinking)+len(content)+len(stopped) > len(text) {

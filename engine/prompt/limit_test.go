@@ -60,7 +60,8 @@ func TestHostileTemplates(t *testing.T) {
 		{"a large factor", "{{ 'a' * (999 + 999) }}"},
 		{"loops in loops", "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"},
 		{"doubling", "{% set ns = namespace(s='ab') %}{% for a in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}"},
-		{"doubling a list", "{% set ns = namespace(l=[1]) %}{% for a in range(99) %}{% set ns.l = ns.l + ns.l %}{% endfor %}"},
+		{"doubling a list", "{% set ns = namespace(l=[1]) %}{% for a in range(99) %}" +
+			"{% set ns.l = ns.l + ns.l %}{% endfor %}"},
 		{"much output", "{% for a in range(99999) %}" + strings.Repeat("x", 1000) + "{% endfor %}"},
 		{"a list in itself", "{% set l = [] %}{% set x = l.append(l) %}{{ l }}"},
 		{"a list in itself as JSON", "{% set l = [] %}{% set x = l.append(l) %}{{ l | tojson }}"},

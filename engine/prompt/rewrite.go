@@ -207,6 +207,7 @@ func (r *rewriter) code(text string) (string, error) {
 			continue
 		}
 		out := t
+		signs = inARow(signs, t)
 		switch c := t[0]; {
 		case c == '\'' || c == '"':
 			s, err := unquote(t[1 : len(t)-1])
@@ -223,11 +224,6 @@ func (r *rewriter) code(text string) (string, error) {
 			if last == "}" || last == "%" {
 				b.WriteByte(' ')
 			}
-		}
-		if t == "-" || t == "+" || t == "not" {
-			signs++
-		} else {
-			signs = 0
 		}
 		if depth > maxBrackets || signs > maxSigns {
 			return "", fmt.Errorf("%w: an expression nested too deeply", ErrLimit)
@@ -253,6 +249,14 @@ func (r *rewriter) code(text string) (string, error) {
 		return "", errors.New("an expression without an end")
 	}
 	return b.String(), nil
+}
+
+// inARow counts the signs and nots that end with t.
+func inARow(before int, t string) int {
+	if t == "-" || t == "+" || t == "not" {
+		return before + 1
+	}
+	return 0
 }
 
 func (r *rewriter) number(t string) error {
@@ -290,7 +294,8 @@ func (r *rewriter) multiply(rest string) (code string, used int, err error) {
 
 var (
 	digits = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?`)
-	path   = regexp.MustCompile(`^([A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*)\s*(?:[^\s\[(.|A-Za-z_0-9]|$|(?:else|if|and|or|in|is|not)\b)`)
+	path   = regexp.MustCompile(`^([A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*)` +
+		`\s*(?:[^\s\[(.|A-Za-z_0-9]|$|(?:else|if|and|or|in|is|not)\b)`)
 )
 
 // quote writes a string literal in the escapes that the library knows.

@@ -33,7 +33,8 @@ func BenchmarkEncode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, s := range map[string]string{"corpus": text, "source": string(source), "letters": strings.Repeat("ab", 1<<16)} {
+	long := strings.Repeat("ab", 1<<16)
+	for name, s := range map[string]string{"corpus": text, "source": string(source), "letters": long} {
 		b.Run(name, func(b *testing.B) {
 			var ids []int32
 			b.SetBytes(int64(len(s)))

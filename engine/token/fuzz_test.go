@@ -36,7 +36,8 @@ func FuzzLoad(f *testing.F) {
 }
 
 func FuzzEncodeDecode(f *testing.F) {
-	for _, s := range []string{"", " Hi", "e\u0301 \u00e9", "\n  \r\n\t x", "don't WE'LL 'ſ", "<|im_start|>user\n<|im_end|>", "a\ufffdb",
+	for _, s := range []string{"", " Hi", "e\u0301 \u00e9", "\n  \r\n\t x",
+		"don't WE'LL 'ſ", "<|im_start|>user\n<|im_end|>", "a\ufffdb",
 		"\xf0\x9f\x98", "한글 각", "123 ½ ٣", "\u1dfa\u0316\u0345a\u0334", "ǅʰAbC"} {
 		f.Add(s, uint8(0), uint8(3))
 	}
