@@ -22,6 +22,7 @@ type Suite struct {
 // Suites lists the kernel suites; a family adds its line when it lands.
 func Suites() []Suite {
 	return []Suite{
+		{"gemv", KernelGemv},
 		{"route", KernelRoute},
 		{"delta", KernelDelta},
 		{"attention", KernelAttention},

@@ -132,10 +132,23 @@ func (c *denseCase) run(t *testing.T, dev gpu.Device, class, from, live int, who
 func (c *denseCase) check(t *testing.T, dev gpu.Device, class, live int) [][]byte {
 	t.Helper()
 	got := c.run(t, dev, class, 0, live, false)
+	var values []float32
+	var want []float64
 	for r, y := range got {
-		Check(t, fmt.Sprintf("%v: row %d of %d", c, r, live), ToFloats(c.out(), y), c.want(r), TolOf(c.out()))
+		values = append(values, ToFloats(c.out(), y)...)
+		want = append(want, c.want(r)...)
 	}
+	Check(t, fmt.Sprintf("%v: %d rows in class %d", c, live, class), values, want, fewTol(c.out(), len(want)))
 	return got
+}
+
+// fewTol is the tolerance of n outputs that are rounded once: of few values all may be rounded the worst way.
+func fewTol(d kernels.DType, n int) Tolerance {
+	tol := TolOf(d)
+	if d == kernels.BF16 && n < 256 {
+		tol.Norm, tol.Why = 1.001/256, "bfloat16 rounds by at most 2^-8 of the value"
+	}
+	return tol
 }
 
 func denseCases(rows, n, k int) []*denseCase {
