@@ -168,8 +168,8 @@ func (s *state) strftime(args []jinja.Value, _ map[string]jinja.Value) (jinja.Va
 func strftime(t time.Time, format string) string {
 	layouts := map[byte]string{'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
 		'B': "January", 'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'p': "PM", 'y': "06", 'j': "002",
-		'e': "_2", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06", 'X': "15:04:05", 'x': "01/02/06",
-		'c': "Mon Jan _2 15:04:05 2006"}
+		'e': "_2", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06",
+		'X': "15:04:05", 'x': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006"}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
