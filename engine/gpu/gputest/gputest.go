@@ -23,6 +23,8 @@ type Suite struct {
 func Suites() []Suite {
 	return []Suite{
 		{"gemv", KernelGemv},
+		{"norm", KernelNorm},
+		{"head", KernelHead},
 		{"route", KernelRoute},
 		{"delta", KernelDelta},
 		{"attention", KernelAttention},
