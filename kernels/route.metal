@@ -4,6 +4,7 @@
 // Slot s = row * top_k + j is the j-th choice of a row. Rows from step.p.rows on are neither read nor written.
 // Integers only but for the softmax over the chosen, so nothing depends on the order of threads.
 #include "common/simd.h"
+#include "common/vmath.h"
 #include "params.h"
 
 constant constexpr uint MAX_EXPERTS = 512;
@@ -11,7 +12,8 @@ constant constexpr uint MAX_TOP_K = 16;
 constant constexpr uint BLOCK_ROWS = 32;  // RouteBlock
 constant constexpr uint NONE = 0xffffffffu;
 
-// Loops over the experts of a lane: unrolled where that keeps the array in registers, vectorised where one lane has all.
+// Loops over the experts of a lane: unrolled where that keeps the array in registers, vectorised where one lane has
+// them all.
 #if SIMD > 1
 #define EACH_HELD _Pragma("clang loop unroll(full)")
 #else
@@ -79,7 +81,7 @@ kernel void route_topk(constant RouteParams& p [[buffer(0)]], device const StepB
     for (uint j = 0; j < N; j++) at = min(at, key[j] == best ? j * SIMD + lane : NONE);
     at = simd_min(at);
     if (r == 0) top = l[at];
-    const float e = exp(l[at] - top);
+    const float e = vexp(l[at] - top);
     sum += e;
     if (r % SIMD == lane) {
       id[S == 1 ? 0 : r] = at;
