@@ -23,13 +23,15 @@ func (u *Unit) Source(t Target) string {
 		text[i] = tok.text
 	}
 	u.dropAttributes(text)
-	u.dropDuplicates(text)
+	if t != Strict {
+		u.dropDuplicates(text)
+	}
 	for _, i := range u.consts {
 		text[i] = "MSL_CONSTANT"
 	}
 	for _, d := range u.insts {
 		for i := d.start; i <= d.end; i++ {
-			if t != Strict || u.ts[i].text == "kernel" {
+			if t != Strict || u.at(i) == "kernel" {
 				text[i] = ""
 			}
 		}
@@ -54,11 +56,14 @@ func (u *Unit) Source(t Target) string {
 
 func (u *Unit) dropAttributes(text []string) {
 	for i := range u.ts {
-		if u.ts[i].text != "[[" {
+		if u.at(i) != "[[" {
 			continue
 		}
 		for j := i; j <= closer(u.ts, i) && j < len(text); j++ {
 			text[j] = ""
+		}
+		if u.at(i+1) == "kernel" {
+			text[i] = "kernel"
 		}
 	}
 }

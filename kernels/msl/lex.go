@@ -147,24 +147,55 @@ func join(ts []token) string {
 	return b.String()
 }
 
-// closer returns the index of the token that closes the bracket at ts[i], or len(ts) when it is not closed.
+// closers names the token that closes each bracket.
+var closers = map[string]string{"(": ")", "{": "}", "[": "]", "[[": "]", "<": ">"}
+
+// closer returns the index of the token that closes the bracket at ts[i]. A "<" that nothing closes within its
+// statement is an operator: its own index is returned. Other brackets are known to be closed: see balanced.
 func closer(ts []token, i int) int {
-	open := ts[i].text
-	shut, depth := map[string]string{"(": ")", "{": "}", "[": "]", "[[": "]", "<": ">"}[open], 0
+	open, depth := ts[i].text, 0
 	for j := i; j < len(ts); j++ {
-		switch t := ts[j].text; {
+		t := ts[j].text
+		switch {
 		case open == "[[" || open == "[":
 			depth += map[string]int{"[": 1, "[[": 2, "]": -1}[t]
 		case t == open:
 			depth++
-		case t == shut:
+		case t == closers[open]:
 			depth--
 		case open == "<" && t == "(": // a comparison or call inside parentheses does not count
 			j = closer(ts, j)
+		case open == "<" && (t == ";" || t == "{" || t == "}" || t == ""):
+			return i
 		}
 		if depth == 0 {
 			return j
 		}
 	}
-	return len(ts)
+	if open == "<" {
+		return i
+	}
+	return len(ts) - 1
+}
+
+// balanced returns the first bracket that is not closed or not opened, or -1. Angle brackets are not looked at.
+func balanced(ts []token) int {
+	var open []int
+	for i, t := range ts {
+		switch t.text {
+		case "[[":
+			open = append(open, i, i)
+		case "(", "[", "{":
+			open = append(open, i)
+		case ")", "]", "}":
+			if len(open) == 0 || closers[ts[open[len(open)-1]].text] != t.text {
+				return i
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return open[len(open)-1]
+	}
+	return -1
 }

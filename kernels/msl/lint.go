@@ -81,7 +81,7 @@ func (u *Unit) lint() {
 // lintToken checks what can be told from a token and its neighbours.
 func (u *Unit) lintToken(i int) {
 	t := u.ts[i]
-	next := func(n int) string { return u.ts[min(i+n, len(u.ts)-1)].text }
+	next := func(n int) string { return u.at(min(i+n, len(u.ts)-1)) }
 	if why := words[t.text]; why != "" {
 		u.errorf(t.pos, "%s: %s", t.text, why)
 	}
@@ -92,7 +92,7 @@ func (u *Unit) lintToken(i int) {
 		u.errorf(t.pos, "std::%s: the standard library is not MSL's", next(2))
 	case t.text == "atomic" && next(1) == "<" && next(2) == "float":
 		u.errorf(t.pos, "atomic<float>: float atomics make the order of a sum depend on scheduling")
-	case t.text == "[" && i > 0 && !u.ts[i-1].isIdent() && u.ts[i-1].text != ")" && u.ts[i-1].text != "]":
+	case t.text == "[" && i > 0 && !u.ts[i-1].isIdent() && u.at(i-1) != ")" && u.at(i-1) != "]":
 		u.errorf(t.pos, "lambda expressions are not in MSL 3.1")
 	case doubleLiteral.MatchString(t.text):
 		u.errorf(t.pos, "%s: a floating literal without f is a double", t.text)
@@ -109,10 +109,10 @@ func (u *Unit) lintStatic() {
 			continue
 		}
 		end := i
-		for !slices.Contains([]string{";", "{", "=", ""}, u.ts[end].text) && u.ts[end].text != "(" {
+		for !slices.Contains([]string{";", "{", "=", ""}, u.at(end)) && u.at(end) != "(" {
 			end++
 		}
-		if u.ts[end].text == "(" && !u.inBody(i) || slices.ContainsFunc(u.ts[i:end], isConstexpr) && !u.inBody(i) {
+		if u.at(end) == "(" && !u.inBody(i) || slices.ContainsFunc(u.ts[i:end], isConstexpr) && !u.inBody(i) {
 			continue
 		}
 		u.errorf(t.pos, "static: variables with static storage are not in MSL's functions")
@@ -144,15 +144,15 @@ func (u *Unit) lintThreadgroup() {
 			continue
 		}
 		start := i
-		for prev := u.ts[start-1].text; prev != ";" && prev != "{" && prev != "}" && prev != "("; {
+		for prev := u.at(start - 1); prev != ";" && prev != "{" && prev != "}" && prev != "("; {
 			start--
-			prev = u.ts[start-1].text
+			prev = u.at(start - 1)
 		}
 		end := i
-		for u.ts[end].text != ";" && u.ts[end].text != "" && u.ts[end].text != "=" {
+		for u.at(end) != ";" && u.at(end) != "" && u.at(end) != "=" {
 			end++
 		}
-		if u.ts[start-1].text != "(" && isThreadgroupVar(u.ts[start:end]) {
+		if u.at(start-1) != "(" && isThreadgroupVar(u.ts[start:end]) {
 			u.errorf(t.pos, "threadgroup variables are declared without initialiser at the outermost level of a kernel")
 		}
 	}

@@ -70,6 +70,22 @@ func (u *Unit) errorf(p Pos, format string, args ...any) {
 	u.errs = append(u.errs, &SourceError{p, fmt.Sprintf(format, args...)})
 }
 
+// at is the text of token i, empty outside of the source.
+func (u *Unit) at(i int) string {
+	if i < 0 || i >= len(u.ts) {
+		return ""
+	}
+	return u.ts[i].text
+}
+
+// inside returns the tokens between the bracket at i and the one that closes it.
+func (u *Unit) inside(i int) []token {
+	if end := closer(u.ts, i); end > i {
+		return u.ts[i+1 : end]
+	}
+	return nil
+}
+
 // SourceError is a finding in a source.
 type SourceError struct {
 	Pos Pos
@@ -79,38 +95,27 @@ type SourceError struct {
 func (e *SourceError) Error() string { return e.Pos.String() + ": " + e.Msg }
 
 // scope reads the declarations from token i up to the "}" that closes the scope, or the end. path names the scope.
-func (u *Unit) scope(i int, path string) int {
-	for i < len(u.ts) {
-		switch u.ts[i].text {
-		case "":
-			return i
-		case ";":
+func (u *Unit) scope(i int, path string) {
+	for u.at(i) != "" && u.at(i) != "}" {
+		if u.at(i) == ";" {
 			i++
 			continue
-		case "}":
-			return i
 		}
-		next := u.declaration(u.head(i), path)
-		if next <= i {
-			u.errorf(u.ts[i].pos, "cannot read this declaration")
-			return len(u.ts)
-		}
-		i = next
+		i = min(u.declaration(u.head(i), path), len(u.ts)-1)
 	}
-	return i
 }
 
 // head finds the end of the declaration that starts at token i.
 func (u *Unit) head(i int) declaration {
 	d := declaration{start: i, params: -1}
 	for ; i < len(u.ts); i++ {
-		switch t := u.ts[i].text; t {
+		switch t := u.at(i); t {
 		case "[[":
 			d.attrs = append(d.attrs, i)
-			d.kernel = d.kernel || u.ts[i+1].text == "kernel"
+			d.kernel = d.kernel || u.at(i+1) == "kernel"
 			i = closer(u.ts, i)
 		case "(":
-			if u.ts[i-1].text != "alignas" && !u.inInitialisers(d, i) {
+			if u.at(i-1) != "alignas" && !u.inInitialisers(d, i) {
 				d.params = i
 			}
 			i = closer(u.ts, i)
@@ -119,7 +124,7 @@ func (u *Unit) head(i int) declaration {
 		case "<":
 			i = closer(u.ts, i)
 		case "operator":
-			for i++; i+1 < len(u.ts) && (u.ts[i+1].text != "(" || u.ts[i].text == "("); i++ {
+			for i++; i+1 < len(u.ts) && (u.at(i+1) != "(" || u.at(i) == "("); i++ {
 			}
 		case "kernel":
 			d.kernel = true
@@ -138,7 +143,7 @@ func (u *Unit) inInitialisers(d declaration, i int) bool {
 		return false
 	}
 	for j := closer(u.ts, d.params) + 1; j < i; j++ {
-		if u.ts[j].text == ":" {
+		if u.at(j) == ":" {
 			return true
 		}
 	}
@@ -148,7 +153,7 @@ func (u *Unit) inInitialisers(d declaration, i int) bool {
 // has reports whether one of the words stands in the head outside of brackets, before the parameter list.
 func (u *Unit) has(d declaration, words ...string) bool {
 	for i := d.start; i < d.end; i++ {
-		switch t := u.ts[i].text; {
+		switch t := u.at(i); {
 		case t == "(" || t == "[" || t == "[[" || t == "<":
 			i = closer(u.ts, i)
 		case slices.Contains(words, t):
@@ -198,7 +203,7 @@ func (u *Unit) declaration(d declaration, path string) int {
 // constantVariable notes the address space of a variable at namespace scope.
 func (u *Unit) constantVariable(d declaration) {
 	for i := d.start; i < d.end && !u.has(d, "*", "&", "template"); i++ {
-		if u.ts[i].text == "constant" {
+		if u.at(i) == "constant" {
 			u.consts = append(u.consts, i)
 			return
 		}
@@ -208,12 +213,12 @@ func (u *Unit) constantVariable(d declaration) {
 // function records a function that is not a kernel. Of overloads that differ by address spaces alone one is kept,
 // because only the strict check has address spaces.
 func (u *Unit) function(d declaration, shut int, path string) {
-	u.funcs = append(u.funcs, function{u.ts[d.params-1].text, d.start, d.params, d.end, shut})
+	u.funcs = append(u.funcs, function{u.at(d.params - 1), d.start, d.params, d.end, shut})
 	var sig strings.Builder
 	sig.WriteString(path)
 	for i := d.start; i < d.end; i++ {
-		if !addressSpaces[u.ts[i].text] {
-			sig.WriteString(" " + u.ts[i].text)
+		if !addressSpaces[u.at(i)] {
+			sig.WriteString(" " + u.at(i))
 		}
 	}
 	if u.sigs[sig.String()] {
@@ -232,7 +237,7 @@ func (u *Unit) kernelDeclaration(d declaration) int {
 		shut := closer(ts, d.end)
 		k := &Kernel{Name: ts[d.params-1].text, Pos: ts[d.params-1].pos, MaxThreads: maxThreads}
 		k.fn = function{k.Name, d.start, d.params, d.end, shut}
-		if ts[d.start].text == "template" {
+		if ts[d.start].text == "template" && ts[d.start+1].text == "<" {
 			k.Template = u.templateNames(d.start + 1)
 		}
 		k.Params = u.params(d.params)
@@ -259,13 +264,13 @@ const maxThreads = 1024
 
 func (u *Unit) maxThreads(k *Kernel, d declaration) {
 	for _, a := range d.attrs {
-		if u.ts[a+1].text != "max_total_threads_per_threadgroup" {
+		if u.at(a+1) != "max_total_threads_per_threadgroup" {
 			continue
 		}
-		n, err := strconv.Atoi(u.ts[a+3].text)
+		n, err := strconv.Atoi(u.at(a + 3))
 		if err != nil || n < 1 || n > maxThreads {
 			u.errorf(u.ts[a].pos, "max_total_threads_per_threadgroup is %s: a threadgroup has 1 to %d threads",
-				u.ts[a+3].text, maxThreads)
+				u.at(a+3), maxThreads)
 			continue
 		}
 		k.MaxThreads = n
@@ -275,7 +280,7 @@ func (u *Unit) maxThreads(k *Kernel, d declaration) {
 // templateNames reads the names out of a template parameter list that opens at token i.
 func (u *Unit) templateNames(i int) []string {
 	names := []string{}
-	for _, p := range split(u.ts[i+1 : closer(u.ts, i)]) {
+	for _, p := range split(u.inside(i)) {
 		for j, t := range p {
 			if t.text == "=" {
 				p = p[:j]
@@ -311,7 +316,10 @@ func split(ts []token) [][]token {
 // params reads the parameter list that opens at token i.
 func (u *Unit) params(i int) []Param {
 	var out []Param
-	for _, ts := range split(u.ts[i+1 : closer(u.ts, i)]) {
+	for _, ts := range split(u.inside(i)) {
+		if len(ts) == 0 {
+			continue
+		}
 		p := Param{Num: -1, Pos: ts[0].pos}
 		plain := ts
 		for j, t := range ts {
@@ -337,12 +345,12 @@ func (u *Unit) params(i int) []Param {
 // hostName returns the argument of [[host_name("...")]].
 func (u *Unit) hostName(d declaration) string {
 	for _, a := range d.attrs {
-		if u.ts[a+1].text != "host_name" {
+		if u.at(a+1) != "host_name" {
 			continue
 		}
 		name := ""
-		for i := a + 3; i < len(u.ts) && strings.HasPrefix(u.ts[i].text, `"`); i++ {
-			name += strings.Trim(u.ts[i].text, `"`)
+		for i := a + 3; i < len(u.ts) && strings.HasPrefix(u.at(i), `"`); i++ {
+			name += strings.Trim(u.at(i), `"`)
 		}
 		return name
 	}
@@ -362,8 +370,8 @@ func (u *Unit) instance(d declaration) {
 		return
 	}
 	for i := d.start; i < d.end; i++ {
-		j := slices.IndexFunc(u.Kernels, func(k *Kernel) bool { return k.Name == u.ts[i].text && k.Template != nil })
-		if j >= 0 && u.ts[i+1].text == "<" {
+		j := slices.IndexFunc(u.Kernels, func(k *Kernel) bool { return k.Name == u.at(i) && k.Template != nil })
+		if j >= 0 && u.at(i+1) == "<" {
 			expr := tight.Replace(join(u.ts[i : closer(u.ts, i+1)+1]))
 			u.Entries = append(u.Entries, Entry{host, expr, u.Kernels[j], pos})
 			return

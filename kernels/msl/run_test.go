@@ -166,10 +166,14 @@ func testVectors(t *testing.T, l *library, seed uint64) {
 	}
 }
 
-// TestShuffleFindsRaces runs three kinds of race in natural order, where they look right, and in shuffled ones.
+// TestShuffleFindsRaces runs four kinds of race in natural order, where they look right, and in shuffled ones.
 func TestShuffleFindsRaces(t *testing.T) {
 	l := buildLibrary(t, newBuilder(t), msl.HostExact, 1, "faults.metal")
 	races := map[string]func() (ops []hostOp, y []uint32){
+		"lanes": func() ([]hostOp, []uint32) {
+			y := make([]uint32, 32)
+			return []hostOp{l.op(t, "race_lanes", 1, 1, 0, ptr(y))}, y
+		},
 		"simdgroups": func() ([]hostOp, []uint32) {
 			y := make([]uint32, 128)
 			return []hostOp{l.op(t, "race_simdgroups", 1, 4, 0, ptr(y))}, y
@@ -218,15 +222,17 @@ func TestExactChecks(t *testing.T) {
 		nsg    uint32
 		want   string
 	}{
-		{"parted_lanes", 1, "faults.metal:28: lanes of simdgroup 0 part"},
-		{"parted_sites", 1, "faults.metal:33: lanes of simdgroup 0 part"},
-		{"parted_simdgroups", 2, "faults.metal:41: simdgroups of a threadgroup part"},
+		{"parted_lanes", 1, "faults.metal:37: lanes of simdgroup 0 part"},
+		{"parted_sites", 1, "faults.metal:42: lanes of simdgroup 0 part"},
+		{"parted_simdgroups", 2, "faults.metal:50: simdgroups of a threadgroup part"},
 	} {
-		for _, seed := range []uint64{0, 7} {
-			err := l.do([]hostOp{l.op(t, c.kernel, 3, c.nsg, 0, ptr(y))}, nil, seed)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, seed %d: got %v, want %q", c.kernel, seed, err, c.want)
-			}
+		if err := l.do([]hostOp{l.op(t, c.kernel, 3, c.nsg, 0, ptr(y))}, nil, 0); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.kernel, err, c.want)
+		}
+		if err := l.do([]hostOp{l.op(t, c.kernel, 3, c.nsg, 0, ptr(y))}, nil, 7); err == nil ||
+			!strings.Contains(err.Error(), " part: ") {
+			t.Errorf("%s, shuffled: got %v, want lanes that part", c.kernel, err)
 		}
 	}
 	n, met := uint32(50), make([]uint32, 8)

@@ -2,6 +2,7 @@ package msl
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -9,10 +10,11 @@ import (
 // joins one [SourceError] for each finding.
 func Parse(file string, src []byte) (*Unit, error) {
 	u := &Unit{File: file, ts: lex(file, string(src)), sigs: map[string]bool{}}
-	u.literals()
-	if end := u.scope(0, ""); len(u.errs) == 0 && u.ts[min(end, len(u.ts)-1)].text != "" {
-		u.errorf(u.ts[end].pos, "a closing brace too many")
+	if i := balanced(u.ts); i >= 0 {
+		return u, &SourceError{u.ts[i].pos, fmt.Sprintf("%q has no counterpart", u.at(i))}
 	}
+	u.literals()
+	u.scope(0, "")
 	for _, k := range u.Kernels {
 		u.frame(k)
 	}

@@ -1,5 +1,6 @@
 // exact.cpp: a lane is a fiber. The lanes of a simdgroup run one after the other up to the next simd operation or
-// barrier; simdgroups run one after the other up to the next barrier, in a new order each time when shuffled.
+// barrier; simdgroups run one after the other up to the next barrier. When shuffled, lanes have a new order in each
+// threadgroup and simdgroups in each interval between barriers.
 #include "runtime.h"
 
 #include <string.h>
@@ -79,6 +80,20 @@ extern "C" void msl_lane_main(msl_fiber* f) {
   __builtin_unreachable();
 }
 
+// Chains the lanes of a simdgroup in the order in which they run, which is that of their numbers unless shuffled.
+static void chain(worker* p, unsigned group) {
+  unsigned char order[lanes];
+  for (unsigned i = 0; i < lanes; i++) order[i] = i;
+  shuffle(p, order, lanes);
+  msl_fiber* next = nullptr;
+  for (unsigned i = lanes; i-- > 0;) {
+    msl_fiber* f = fiber(p, group * lanes + order[i]);
+    f->next = next;
+    next = f;
+  }
+  p->w.groups[group].first = next;
+}
+
 void prepare(worker* p) {
   for (unsigned i = 0; i < p->w.simdgroups * lanes; i++) {
     msl_fiber* f = fiber(p, i);
@@ -86,12 +101,16 @@ void prepare(worker* p) {
     f->lane = i % lanes;
     f->simdgroup = i / lanes;
     f->group = &p->w.groups[f->simdgroup];
-    f->next = f->lane + 1 < lanes ? fiber(p, i + 1) : nullptr;
-    if (f->lane == 0) f->group->first = f;
   }
+  if (p->shuffle) return;  // run_group chains the lanes
+  for (unsigned i = 0; i < p->w.simdgroups; i++) chain(p, i);
 }
 
 void run_group(worker* p) {
+  if (p->shuffle) {
+    for (unsigned i = 0; i < p->w.simdgroups; i++) chain(p, i);
+    p->shape = 0;  // the next threadgroup is prepared anew
+  }
   memset(p->w.frame, 0xff, MSL_FRAME_BYTES);  // what a kernel reads before it writes is NaN
   for (unsigned i = 0; i < p->w.simdgroups * lanes; i++) {
     msl_fiber* f = fiber(p, i);

@@ -31,7 +31,7 @@ struct worker {
   unsigned char* stacks;
   void* main_sp;      // where the worker goes on when a threadgroup has ended
   uint64_t shuffle;   // state of the generator of orders; 0: natural order
-  unsigned shape;     // simdgroups for which the fibers are prepared
+  unsigned shape;     // simdgroups for which the fibers are prepared; 0: none
   unsigned char order[max_simdgroups];  // of simdgroups in this interval between barriers
   unsigned cursor;                      // in order
   unsigned fresh;                       // fast: stacks in use

@@ -12,6 +12,15 @@ kernel void race_simdgroups(device uint* y [[buffer(0)]], uint t [[thread_index_
   y[t] = s[(t + threads / 2) % threads];
 }
 
+// Reads another lane's value without a simdgroup_barrier in between.
+kernel void race_lanes(device uint* y [[buffer(0)]], uint lane [[thread_index_in_simdgroup]]) {
+  threadgroup uint s[32];
+  s[lane] = 0;
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+  s[lane] = lane;
+  y[lane] = s[(lane + 16) % 32];
+}
+
 // Threadgroup i uses what threadgroup i-1 of the same dispatch writes.
 kernel void race_threadgroups(device uint* y [[buffer(0)]], uint g [[threadgroup_position_in_grid]],
                               uint lane [[thread_index_in_simdgroup]]) {
