@@ -1,0 +1,278 @@
+package screen
+
+import (
+	"time"
+
+	"sotto/engine"
+)
+
+// Msg is something that happened: a front end, the engine, the store or the clock tells it.
+type Msg interface{ msg() }
+
+// Messages of the chat window.
+type (
+	// NewChat shows an empty conversation.
+	NewChat struct{}
+	// SelectChat shows a conversation of the list.
+	SelectChat struct{ ID ConversationID }
+	// StepChat shows the next (1) or previous (-1) conversation of the list.
+	StepChat struct{ By int }
+	// DeleteChat deletes a conversation; [UndoDelete] brings it back for a while.
+	DeleteChat struct{ ID ConversationID }
+	// UndoDelete brings back the conversation that was deleted last.
+	UndoDelete struct{}
+	// DismissUndo makes the last deletion final.
+	DismissUndo struct{}
+	// RenameChat gives a conversation a title; an empty one brings back the first words.
+	RenameChat struct {
+		ID    ConversationID
+		Title string
+	}
+	// ComposerChanged tells the composer's text after every change that the user made.
+	ComposerChanged struct{ Text string }
+	// Send sends the composer's text, which comes along.
+	Send struct{ Text string }
+	// Stop ends the answer of the conversation that is shown.
+	Stop struct{}
+	// Regenerate answers again, beside the answer that there is.
+	Regenerate struct{ Node NodeID }
+	// Retry answers again after an error, in place of the failed answer's text.
+	Retry struct{ Node NodeID }
+	// EditMessage lays a message of the user into the composer; sending it then makes a new version beside it.
+	EditMessage struct{ Node NodeID }
+	// CancelEdit gives the composer back its draft.
+	CancelEdit struct{}
+	// StepVersion shows the next (1) or previous (-1) version of a message.
+	StepVersion struct {
+		Node NodeID
+		By   int
+	}
+	// ToggleThinking opens or folds the thinking of an answer.
+	ToggleThinking struct{ Node NodeID }
+	// CopyMessage copies the text of a message.
+	CopyMessage struct{ Node NodeID }
+	// CopyBlock copies one code block.
+	CopyBlock struct {
+		Node  NodeID
+		Block int
+	}
+	// ClickLink opens a link of a message.
+	ClickLink struct{ URL string }
+	// DismissNotice takes the notice away.
+	DismissNotice struct{}
+	// OpenWindow shows the chat window.
+	OpenWindow struct{}
+	// WindowClosed tells that the user closed the chat window.
+	WindowClosed struct{}
+	// RetryModel loads the model again after an error.
+	RetryModel struct{}
+)
+
+// Messages of the quick prompt.
+type (
+	// OpenQuick opens the quick prompt; what it showed before is still there.
+	OpenQuick struct{}
+	// ToggleQuick opens it or, where it is open, closes it.
+	ToggleQuick struct{}
+	// CloseQuick hides it and stops its answer.
+	CloseQuick struct{}
+	// QuickChanged tells the field's text after every change that the user made.
+	QuickChanged struct{ Text string }
+	// QuickAsk asks the field's text, which comes along, or follows up on what was asked before.
+	QuickAsk struct{ Text string }
+	// QuickStop ends the answer.
+	QuickStop struct{}
+	// QuickRetry asks again after an error.
+	QuickRetry struct{}
+	// QuickClear begins anew.
+	QuickClear struct{}
+	// QuickCopy copies the last answer.
+	QuickCopy struct{}
+	// QuickToWindow makes a conversation of it and shows that in the window.
+	QuickToWindow struct{}
+)
+
+// Messages of the status item.
+type (
+	// MenuOpened tells that the status item's menu is open: it must not change now.
+	MenuOpened struct{}
+	// MenuClosed tells that it is closed.
+	MenuClosed struct{}
+	// MenuChosen tells that an item was chosen. It may come before or after MenuClosed.
+	MenuChosen struct{ ID MenuID }
+	// StopAll ends every answer of the windows.
+	StopAll struct{}
+	// Quit asks to end the program. The answer is [QuitNow].
+	Quit struct{}
+)
+
+// Messages of a service call.
+type (
+	// ServiceCall asks for something about text that is selected in another program.
+	ServiceCall struct {
+		Call       int // number of the call, given by the front end
+		Kind       ServiceKind
+		Text       string
+		CanReplace bool // the other program takes text back
+	}
+	// ServiceReplace gives the answer to the program that called.
+	ServiceReplace struct{}
+	// ServiceCopy copies the answer.
+	ServiceCopy struct{}
+	// ServiceStop ends the answer and keeps the panel.
+	ServiceStop struct{}
+	// ServiceRetry asks again.
+	ServiceRetry struct{}
+	// ServiceCancel ends the answer and closes the panel.
+	ServiceCancel struct{}
+)
+
+// Messages of the settings.
+type (
+	// OpenSettings shows the settings.
+	OpenSettings struct{}
+	// SettingsClosed tells that the user closed them.
+	SettingsClosed struct{}
+	// SetModel chooses a model by its name.
+	SetModel struct{ Name string }
+	// SetField tells the text of a field after every change that the user made.
+	SetField struct {
+		Field Field
+		Text  string
+	}
+	// SetAPI switches the API on or off.
+	SetAPI struct{ On bool }
+)
+
+// Messages of the engine.
+type (
+	// ModelLoading tells how far the model is read.
+	ModelLoading struct {
+		Name        string
+		Stage       string
+		Done, Total int64 // bytes
+	}
+	// ModelReady tells that the model can answer.
+	ModelReady struct{ Model ModelInfo }
+	// ModelFailed tells that it cannot be opened.
+	ModelFailed struct {
+		Name string
+		Err  error
+	}
+	// Answered is an event of an answer that was asked for by [Generate].
+	Answered struct {
+		Job   JobID
+		At    time.Time
+		Event engine.Event
+	}
+	// AnswerFailed ends an answer.
+	AnswerFailed struct {
+		Job JobID
+		At  time.Time
+		Err error
+	}
+	// APIChanged tells the state of the API server.
+	APIChanged struct {
+		On      bool
+		Address string // where it listens, as host:port
+		Err     error  // why it does not
+	}
+)
+
+// ModelInfo describes a model that is open.
+type ModelInfo struct {
+	Name string
+	Note string // one sentence, "" if there is nothing to say
+	Tiny bool   // a demonstration model
+	Info engine.Info
+}
+
+// Messages of the store and the clock.
+type (
+	// Loaded is what the store holds at the start.
+	Loaded struct {
+		Conversations []Conversation // without nodes
+		Settings      Settings
+		Models        []ModelChoice
+		Desk          Desk
+		Damaged       int // conversations that were set aside
+	}
+	// ConversationLoaded brings the nodes of a conversation.
+	ConversationLoaded struct{ Conversation Conversation }
+	// ConversationFailed tells that a conversation cannot be read; it has been set aside.
+	ConversationFailed struct {
+		ID  ConversationID
+		Err error
+	}
+	// SaveFailed tells that the store could not write. What was to be written is tried again.
+	SaveFailed struct{ Err error }
+	// SaveRecovered tells that everything is written again.
+	SaveRecovered struct{}
+	// Flushed answers [Flush].
+	Flushed struct{ Err error }
+	// Tick tells the time, in the zone whose days count. It comes before other messages and once a second.
+	Tick struct{ Now time.Time }
+)
+
+func (NewChat) msg()            {}
+func (SelectChat) msg()         {}
+func (StepChat) msg()           {}
+func (DeleteChat) msg()         {}
+func (UndoDelete) msg()         {}
+func (DismissUndo) msg()        {}
+func (RenameChat) msg()         {}
+func (ComposerChanged) msg()    {}
+func (Send) msg()               {}
+func (Stop) msg()               {}
+func (Regenerate) msg()         {}
+func (Retry) msg()              {}
+func (EditMessage) msg()        {}
+func (CancelEdit) msg()         {}
+func (StepVersion) msg()        {}
+func (ToggleThinking) msg()     {}
+func (CopyMessage) msg()        {}
+func (CopyBlock) msg()          {}
+func (ClickLink) msg()          {}
+func (DismissNotice) msg()      {}
+func (OpenWindow) msg()         {}
+func (WindowClosed) msg()       {}
+func (RetryModel) msg()         {}
+func (OpenQuick) msg()          {}
+func (ToggleQuick) msg()        {}
+func (CloseQuick) msg()         {}
+func (QuickChanged) msg()       {}
+func (QuickAsk) msg()           {}
+func (QuickStop) msg()          {}
+func (QuickRetry) msg()         {}
+func (QuickClear) msg()         {}
+func (QuickCopy) msg()          {}
+func (QuickToWindow) msg()      {}
+func (MenuOpened) msg()         {}
+func (MenuClosed) msg()         {}
+func (MenuChosen) msg()         {}
+func (StopAll) msg()            {}
+func (Quit) msg()               {}
+func (ServiceCall) msg()        {}
+func (ServiceReplace) msg()     {}
+func (ServiceCopy) msg()        {}
+func (ServiceStop) msg()        {}
+func (ServiceRetry) msg()       {}
+func (ServiceCancel) msg()      {}
+func (OpenSettings) msg()       {}
+func (SettingsClosed) msg()     {}
+func (SetModel) msg()           {}
+func (SetField) msg()           {}
+func (SetAPI) msg()             {}
+func (ModelLoading) msg()       {}
+func (ModelReady) msg()         {}
+func (ModelFailed) msg()        {}
+func (Answered) msg()           {}
+func (AnswerFailed) msg()       {}
+func (APIChanged) msg()         {}
+func (Loaded) msg()             {}
+func (ConversationLoaded) msg() {}
+func (ConversationFailed) msg() {}
+func (SaveFailed) msg()         {}
+func (SaveRecovered) msg()      {}
+func (Flushed) msg()            {}
+func (Tick) msg()               {}
