@@ -3,7 +3,9 @@
 
     pip install "mlx[cpu]==0.32.4" mlx-lm==0.32.2
     python make_golden.py OUT [CASE ...]
+    python make_golden.py OUT --chat MODEL
 
+The second form writes OUT/chat.json: greedy answers of a checkpoint, with the ids of prompts and answers. The first
 writes OUT/CASE/config.json, generation_config.json, model*.safetensors.gz (with an index where there are several
 shards) and golden.safetensors.gz. Weights are drawn from generators seeded by case and tensor name, so a checkpoint is
 the same everywhere; the last bits of a golden may depend on the processor. g++ is needed, because mlx compiles kernels.
@@ -245,6 +247,37 @@ def golden(folder):
     return {k: np.ascontiguousarray(v) for k, v in out.items()}
 
 
+CHATS = [["Hello!"], ["Who are you?"], ["Tell me a story about a dragon in a castle."],
+         ["what can u do", None, "Write a short email to my boss."]]  # None: the answer just given
+
+
+def chat(folder, path):
+    """Greedy answers with f32 activations, at most 128 tokens each."""
+    model, tokenizer = mlx_lm.utils.load(str(folder))
+    model.set_dtype(mx.float32)
+    out = []
+    for turns in CHATS:
+        messages = []
+        for i, text in enumerate(turns):
+            content = out[-1]["text"] if text is None else text
+            messages.append(dict(role=("user", "assistant")[i % 2], content=content))
+            if i % 2:
+                continue
+            prompt = list(tokenizer.apply_chat_template(messages, add_generation_prompt=True))
+            cache, tokens, gaps = model.make_cache(), [], []
+            last = model(mx.array([prompt]), cache=cache)[0, -1]
+            while len(tokens) < 128:
+                first, second = np.sort(numpy(last))[::-1][:2]
+                tokens.append(int(numpy(last).argmax()))
+                gaps.append(round(float(first - second), 5))
+                if tokens[-1] == tokenizer.eos_token_id:
+                    break
+                last = model(mx.array([[tokens[-1]]]), cache=cache)[0, -1]
+            text = tokenizer.decode([t for t in tokens if t != tokenizer.eos_token_id])
+            out.append(dict(messages=[m["content"] for m in messages], prompt=prompt, tokens=tokens, gap=gaps, text=text))
+    path.write_text("[\n" + ",\n".join(json.dumps(o, ensure_ascii=False) for o in out) + "\n]\n")
+
+
 def compress(data, path):
     with gzip.GzipFile(filename="", mode="wb", fileobj=path.open("wb"), compresslevel=9, mtime=0) as f:
         f.write(data)
@@ -252,6 +285,9 @@ def compress(data, path):
 
 def main():
     out = Path(sys.argv[1])
+    if sys.argv[2:3] == ["--chat"]:
+        chat(Path(sys.argv[3]), out / "chat.json")
+        return
     for case in sys.argv[2:] or CASES:
         with tempfile.TemporaryDirectory() as tmp:
             folder = Path(tmp) / case
