@@ -7,6 +7,7 @@ require (
 	github.com/ardanlabs/jinja v1.8.0 // indirect
 	github.com/ebitengine/purego v0.11.3 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/progrium/darwinkit v0.5.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect
