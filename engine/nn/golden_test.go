@@ -33,6 +33,8 @@ func TestGolden(t *testing.T) {
 				if !slow(dev) || name == cases[0] {
 					t.Run("greedy", func(t *testing.T) { r.in(t).testGreedy(g) })
 					t.Run("hidden", func(t *testing.T) { r.in(t).testHidden(g) })
+				}
+				if !slow(dev) {
 					t.Run("long", func(t *testing.T) { r.in(t).testLong(g) })
 				}
 			})
@@ -96,9 +98,6 @@ func (r *rig) testLong(g goldens) {
 	want := g.floats(r.t, "long.logits")
 	s := r.session()
 	for _, n := range []int{300, 64} {
-		if n == 64 && slow(r.dev) {
-			continue
-		}
 		s.Reset()
 		got := r.readCut(s, long, n)
 		r.near(fmt.Sprintf("last logits in passes of %d", n), got[len(got)-vocab:], want)

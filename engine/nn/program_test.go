@@ -241,7 +241,7 @@ func TestRecordRefused(t *testing.T) {
 		{"no rows", "row class 0", m, nn.Options{}},
 		{"too many rows", "row class 4097", m, nn.Options{Rows: 4097}},
 		{"sampler without logits", "a sampler needs", m, nn.Options{Rows: 1, Sampler: nn.Greedy}},
-		{"sampler with all logits", "a sampler needs", m, nn.Options{Rows: 2, Sampler: nn.Greedy, Logits: nn.AllLogits}},
+		{"sampler, all logits", "a sampler needs", m, nn.Options{Rows: 2, Logits: nn.AllLogits, Sampler: nn.Greedy}},
 		{"cut short with logits", "cut short", m, nn.Options{Rows: 1, Depth: 3, Logits: nn.LastLogits}},
 		{"too deep", "17 of 16 blocks", m, nn.Options{Rows: 1, Depth: 17}},
 		{"state of another model", "state of 80 blocks", other, nn.Options{Rows: 1}},

@@ -91,7 +91,7 @@ func Plan(spec *model.Spec, c Config) (*Layout, error) {
 		}
 	}
 	if p.overflow {
-		return nil, fmt.Errorf("state of %d sessions and %d pages: more than %d bytes", c.Slots, c.Pages, int64(maxRegion))
+		return nil, fmt.Errorf("state of %d sessions, %d pages: more than %d bytes", c.Slots, c.Pages, int64(maxRegion))
 	}
 	return l, nil
 }

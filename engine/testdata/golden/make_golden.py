@@ -274,7 +274,8 @@ def chat(folder, path):
                     break
                 last = model(mx.array([[tokens[-1]]]), cache=cache)[0, -1]
             text = tokenizer.decode([t for t in tokens if t != tokenizer.eos_token_id])
-            out.append(dict(messages=[m["content"] for m in messages], prompt=prompt, tokens=tokens, gap=gaps, text=text))
+            said = [m["content"] for m in messages]
+            out.append(dict(messages=said, prompt=prompt, tokens=tokens, gap=gaps, text=text))
     path.write_text("[\n" + ",\n".join(json.dumps(o, ensure_ascii=False) for o in out) + "\n]\n")
 
 
