@@ -25,6 +25,7 @@ func Suites() []Suite {
 		{"gemv", KernelGemv},
 		{"norm", KernelNorm},
 		{"head", KernelHead},
+		{"sample", KernelSample},
 		{"route", KernelRoute},
 		{"delta", KernelDelta},
 		{"attention", KernelAttention},
