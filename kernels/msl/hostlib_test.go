@@ -45,6 +45,7 @@ type library struct {
 	run     func(ops *hostOp, n uint32, step unsafe.Pointer, seed uint64) int32
 	message func() string
 	init    func(threads int32) int32
+	exit    func()
 }
 
 // buildLibrary builds and loads the given sources of testdata/run.
@@ -70,6 +71,7 @@ func loadLibrary(t testing.TB, path string, threads int32) *library {
 	purego.RegisterLibFunc(&l.run, handle, "msl_run")
 	purego.RegisterLibFunc(&l.message, handle, "msl_error")
 	purego.RegisterLibFunc(&l.init, handle, "msl_init")
+	purego.RegisterLibFunc(&l.exit, handle, "msl_exit")
 	symbol := func(name string) unsafe.Pointer {
 		at, err := purego.Dlsym(handle, name)
 		if err != nil {
@@ -84,6 +86,7 @@ func loadLibrary(t testing.TB, path string, threads int32) *library {
 	if e := l.init(threads); e != 0 {
 		t.Fatal(syscall.Errno(e))
 	}
+	t.Cleanup(l.exit)
 	return l
 }
 

@@ -113,6 +113,29 @@ func TestBadLists(t *testing.T) {
 	}
 }
 
+// TestExit holds that a library can be given up and taken up again, and refuses to run in between.
+func TestExit(t *testing.T) {
+	l := buildLibrary(t, newBuilder(t), msl.HostFast, 3, "lists.metal")
+	for range 20 {
+		y, step := make([]uint32, 16), []uint32{1}
+		op := l.op(t, "visit", 16, 1, 0, ptr(y))
+		op.stepIndex = 1
+		if err := l.do([]hostOp{op}, ptr(step), 0); err != nil {
+			t.Fatal(err)
+		}
+		if want := slices.Repeat([]uint32{1}, 16); !slices.Equal(y, want) {
+			t.Fatalf("got %v, want %v", y, want)
+		}
+		l.exit()
+		if err := l.do([]hostOp{op}, ptr(step), 0); err == nil || !strings.Contains(err.Error(), "msl_init") {
+			t.Errorf("without threads: got %v", err)
+		}
+		if e := l.init(3); e != 0 {
+			t.Fatal(e)
+		}
+	}
+}
+
 // TestPTXArithmetic holds that the PTX build keeps products and sums apart and divides and takes roots exactly.
 func TestPTXArithmetic(t *testing.T) {
 	b := newBuilder(t)

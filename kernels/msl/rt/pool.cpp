@@ -16,28 +16,35 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { max_workers = 64, min_spin = 64, max_spin = 4096 };
+enum { max_workers = 64, min_spin = 64, max_spin = 2048 };
 
 // What the threads share. A stage's facts are written before its ticket and stand until its last threadgroup has ended.
 static struct {
-  pthread_mutex_t lock;  // one list at a time
-  unsigned created, active;
+  pthread_mutex_t lock;  // one list at a time; a mutex of zeros is an unlocked one
+  unsigned threads;      // the caller's included
   worker* workers[max_workers];
+  pthread_t ids[max_workers];
+
+  const msl_op* list;
+  uint32_t length;
+  unsigned char* step;
+  uint64_t seed;
 
   const msl_op* ops;  // of the stage
   uint32_t nops, chunk;
-  uint32_t* ends;     // running sums of the ops' threadgroups
+  uint32_t* ends;  // running sums of the ops' threadgroups
   uint32_t (*grids)[3];
-  uint32_t room;      // elements of ends and grids
-  uint64_t seed;
+  uint32_t room;  // elements of ends and grids
 
   alignas(64) uint64_t ticket;  // stage number << 32 | threadgroups not yet taken
   alignas(64) uint32_t done;    // threadgroups that have ended
   uint32_t caller_sleeps;
+  unsigned caller_spin;
   alignas(64) uint32_t sleepers;
+  uint32_t stop;
   uint32_t failed;
   char message[512];
-} pool;  // a mutex of zeros is an unlocked one
+} pool;
 
 static uint32_t* stage_word() { return (uint32_t*)&pool.ticket + 1; }
 
@@ -124,17 +131,16 @@ static void* thread_main(void* arg) {
       __atomic_sub_fetch(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
     }
     seen = __atomic_load_n(stage_word(), __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&pool.stop, __ATOMIC_ACQUIRE)) return nullptr;
     run_on_stack(p, work);
   }
-  return nullptr;
 }
 
 static void wait_done(uint32_t total) {
-  static unsigned limit = max_spin;
   for (;;) {
     const uint32_t done = __atomic_load_n(&pool.done, __ATOMIC_ACQUIRE);
     if (done == total) return;
-    if (spin(&pool.done, done, &limit)) continue;
+    if (spin(&pool.done, done, &pool.caller_spin)) continue;
     __atomic_store_n(&pool.caller_sleeps, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&pool.done, __ATOMIC_SEQ_CST) != total)
       futex_wait(&pool.done, __atomic_load_n(&pool.done, __ATOMIC_SEQ_CST));
@@ -143,14 +149,19 @@ static void wait_done(uint32_t total) {
   }
 }
 
-// Hands the stage to all threads, works along, and returns when it is done.
-static void run_parallel(worker* p, uint32_t total) {
-  __atomic_store_n(&pool.done, 0, __ATOMIC_RELAXED);
-  const uint32_t chunk = total / (pool.active * 8);
-  __atomic_store_n(&pool.chunk, chunk < 1 ? 1 : chunk > 64 ? 64 : chunk, __ATOMIC_RELAXED);
+// Starts a stage of so many threadgroups on the threads that wait for one.
+static void publish(uint32_t total) {
   const uint64_t next = (pool.ticket >> 32) + 1;
   __atomic_store_n(&pool.ticket, next << 32 | total, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&pool.sleepers, __ATOMIC_SEQ_CST)) futex_wake(stage_word());
+}
+
+// Hands the stage to all threads, works along, and returns when it is done.
+static void run_parallel(worker* p, uint32_t total) {
+  __atomic_store_n(&pool.done, 0, __ATOMIC_RELAXED);
+  const uint32_t chunk = total / (pool.threads * 8);
+  __atomic_store_n(&pool.chunk, chunk < 1 ? 1 : chunk > 64 ? 64 : chunk, __ATOMIC_RELAXED);
+  publish(total);
   work(p);
   wait_done(total);
 }
@@ -186,15 +197,16 @@ static void run_shuffled(worker* p, uint32_t total, uint32_t stage) {
 }
 
 // Fills in the grids of a stage, with their limits applied, and returns the number of threadgroups.
-static uint64_t stage_total(const msl_op* ops, uint32_t n, const unsigned char* step) {
+static uint64_t stage_total() {
   uint64_t total = 0;
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < pool.nops; i++) {
+    const msl_op* op = &pool.ops[i];
     uint32_t* g = pool.grids[i];
-    memcpy(g, ops[i].grid, sizeof ops[i].grid);
-    for (uint32_t k = 0; k < ops[i].nlimits; k++) {
-      const msl_limit* l = &ops[i].limits[k];
+    memcpy(g, op->grid, sizeof op->grid);
+    for (uint32_t k = 0; k < op->nlimits; k++) {
+      const msl_limit* l = &op->limits[k];
       uint32_t live;
-      memcpy(&live, step + l->offset, sizeof live);
+      memcpy(&live, pool.step + l->offset, sizeof live);
       const uint32_t most = live / l->div + (live % l->div != 0);
       if (g[l->dim] > most) g[l->dim] = most;
     }
@@ -205,21 +217,17 @@ static uint64_t stage_total(const msl_op* ops, uint32_t n, const unsigned char* 
   return total;
 }
 
-static const msl_op* list_ops;
-static uint32_t list_n;
-static void* list_step;
-
 static void run_list(worker* p) {
-  for (uint32_t begin = 0, end; begin < list_n && !pool.failed; begin = end) {
-    for (end = begin + 1; end < list_n && list_ops[end].stage == list_ops[begin].stage;) end++;
-    pool.ops = list_ops + begin;
+  for (uint32_t begin = 0, end; begin < pool.length && !pool.failed; begin = end) {
+    for (end = begin + 1; end < pool.length && pool.list[end].stage == pool.list[begin].stage;) end++;
+    pool.ops = pool.list + begin;
     pool.nops = end - begin;
-    const uint64_t total = stage_total(pool.ops, pool.nops, (const unsigned char*)list_step);
+    const uint64_t total = stage_total();
     if (total > INT_MAX) {
       report("stage %u: more than %d threadgroups", pool.ops->stage, INT_MAX);
     } else if (pool.seed) {
       run_shuffled(p, total, pool.ops->stage);
-    } else if (total == 1 || pool.active == 1) {
+    } else if (total == 1 || pool.threads == 1) {
       for (uint32_t i = 0; i < total && !pool.failed; i++) run_threadgroup(p, i);
     } else if (total > 0) {
       run_parallel(p, total);
@@ -246,81 +254,121 @@ static bool check(const msl_op* ops, uint32_t n, const void* step) {
   return true;
 }
 
+static size_t stack_bytes() { return (max_fibers + 1) * MSL_STACK; }
+
+static void free_worker(worker* p) {
+  if (!p) return;
+  if (p->mapping) munmap(p->mapping, stack_bytes());
+  free(p->w.groups);
+  free(p->w.frame);
+  free(p);
+}
+
 static worker* new_worker() {
   worker* p = (worker*)calloc(1, sizeof(worker));
   if (!p) return nullptr;
-  const size_t bytes = max_fibers * MSL_STACK;
-  void* m = mmap(nullptr, bytes + MSL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* m = mmap(nullptr, stack_bytes(), PROT_READ | PROT_WRITE, flags, -1, 0);
+  p->mapping = m == MAP_FAILED ? nullptr : m;
   p->w.groups = (msl_simdgroup*)aligned_alloc(64, sizeof(msl_simdgroup) * max_simdgroups);
   p->w.frame = (unsigned char*)aligned_alloc(4096, MSL_FRAME_BYTES);
-  if (m == MAP_FAILED || !p->w.groups || !p->w.frame) return nullptr;
+  if (!p->mapping || !p->w.groups || !p->w.frame) {
+    free_worker(p);
+    return nullptr;
+  }
   memset(p->w.groups, 0, sizeof(msl_simdgroup) * max_simdgroups);
   memset(p->w.frame, 0, MSL_FRAME_BYTES);
   p->stacks = (unsigned char*)(((unsigned long)m + MSL_STACK - 1) & ~(MSL_STACK - 1));
   return p;
 }
 
-static int start_thread(worker* p) {
-  sigset_t all, old;  // signals are the host process's business
+// Starts a thread that takes no signals: they are the business of the process.
+static int start_thread(pthread_t* id, worker* p) {
+  sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  pthread_t t;
-  const int err = pthread_create(&t, nullptr, thread_main, p);
+  const int err = pthread_create(id, nullptr, thread_main, p);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (err == 0) pthread_detach(t);
   return err;
 }
 
-#define MSL_EXPORT extern "C" __attribute__((visibility("default")))
+static int add_thread() {
+  worker* p = new_worker();
+  const int err = !p ? ENOMEM : pool.threads > 0 ? start_thread(&pool.ids[pool.threads], p) : 0;
+  if (err) {
+    free_worker(p);
+    return err;
+  }
+  pool.workers[pool.threads++] = p;
+  return 0;
+}
+
+// Room for the facts of n ops, kept for later lists.
+static bool reserve(uint32_t n) {
+  if (n <= pool.room) return true;
+  free(pool.ends);
+  free(pool.grids);
+  pool.ends = (uint32_t*)malloc(n * sizeof *pool.ends);
+  pool.grids = (uint32_t(*)[3])malloc(n * sizeof *pool.grids);
+  pool.room = pool.ends && pool.grids ? n : 0;
+  return pool.room > 0;
+}
+
+#define MSL_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
-__attribute__((visibility("default"))) extern const unsigned sotto_simd;
+MSL_EXPORT extern const unsigned sotto_simd;
 const unsigned sotto_simd = lanes;
-}
 
 // Message of the last run that did not return 0.
 MSL_EXPORT const char* msl_error() { return pool.message; }
 
-// Prepares for runs on that many threads, the caller's included. May be called again to have more.
+// Prepares for runs on that many threads, the caller's included. Returns 0 or an errno. May be called again for more.
 MSL_EXPORT int msl_init(int threads) {
   if (threads < 1 || threads > max_workers) return EINVAL;
   int err = 0;
   pthread_mutex_lock(&pool.lock);
-  for (; pool.created < unsigned(threads) && err == 0; pool.created++) {
-    worker* p = new_worker();
-    err = !p ? ENOMEM : pool.created > 0 ? start_thread(p) : 0;
-    if (err) break;
-    pool.workers[pool.created] = p;
-  }
-  if (err == 0) pool.active = pool.created;
+  pool.caller_spin = max_spin;
+  while (pool.threads < unsigned(threads) && err == 0) err = add_thread();
   pthread_mutex_unlock(&pool.lock);
   return err;
 }
 
-// Runs the list. Returns 0, or EINVAL for a bad list, or EDEADLK when lanes part: see msl_error.
+// Ends the threads and frees all memory. The library may then be unloaded, or initialised again.
+MSL_EXPORT void msl_exit() {
+  pthread_mutex_lock(&pool.lock);
+  __atomic_store_n(&pool.stop, 1, __ATOMIC_RELEASE);
+  publish(0);
+  for (unsigned i = 0; i < pool.threads; i++) {
+    if (i > 0) pthread_join(pool.ids[i], nullptr);
+    free_worker(pool.workers[i]);
+  }
+  free(pool.ends);
+  free(pool.grids);
+  pool.ends = nullptr;
+  pool.grids = nullptr;
+  pool.threads = pool.room = pool.stop = 0;
+  pthread_mutex_unlock(&pool.lock);
+}
+
+// Runs the list. Returns 0, EINVAL for a bad list, or EDEADLK when lanes part: msl_error says which and where.
 MSL_EXPORT int msl_run(msl_op* ops, uint32_t n, void* step, uint64_t seed) {
   pthread_mutex_lock(&pool.lock);
   int err = EINVAL;
   pool.failed = 0;
-  if (pool.active == 0) report("msl_init was not called");
-  if (n > pool.room) {
-    free(pool.ends);
-    free(pool.grids);
-    pool.ends = (uint32_t*)malloc(n * sizeof *pool.ends);
-    pool.grids = (uint32_t(*)[3])malloc(n * sizeof *pool.grids);
-    pool.room = pool.ends && pool.grids ? n : 0;
-    if (pool.room == 0) report("no memory for %u ops", n);
-  }
-  if (!pool.failed && check(ops, n, step)) {
+  if (pool.threads == 0) report("msl_init was not called");
+  else if (!reserve(n)) report("no memory for %u ops", n);
+  else if (check(ops, n, step)) {
     for (uint32_t i = 0; i < n; i++)
       if (ops[i].step_index >= 0) ops[i].args->buf[ops[i].step_index] = step;
-    list_ops = ops;
-    list_n = n;
-    list_step = step;
+    pool.list = ops;
+    pool.length = n;
+    pool.step = (unsigned char*)step;
     pool.seed = seed;
     run_on_stack(pool.workers[0], run_list);
     err = pool.failed ? EDEADLK : 0;
   }
   pthread_mutex_unlock(&pool.lock);
   return err;
+}
 }

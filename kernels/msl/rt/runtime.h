@@ -28,6 +28,7 @@ enum { max_threads = 1024, max_simdgroups = 32, lanes = MSL_WIDTH, max_fibers = 
 // A worker thread's state. msl_worker comes first: fibers point to it.
 struct worker {
   msl_worker w;
+  void* mapping;  // of the stacks, not yet aligned
   unsigned char* stacks;
   void* main_sp;      // where the worker goes on when a threadgroup has ended
   uint64_t shuffle;   // state of the generator of orders; 0: natural order
