@@ -133,7 +133,7 @@ func builds(t *testing.T, run func(t *testing.T, dev gpu.Device)) {
 // slow tells whether a device runs one lane after another; tests give it less to do.
 func slow(dev gpu.Device) bool { return dev.Caps().SIMD > 1 }
 
-func openDevice(t *testing.T, library string) gpu.Device {
+func openDevice(t testing.TB, library string) gpu.Device {
 	t.Helper()
 	dev, err := host.Open(host.Options{Library: library})
 	if err != nil {
@@ -149,7 +149,7 @@ func openDevice(t *testing.T, library string) gpu.Device {
 
 // rig runs programs of one checkpoint on one device.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	dev    gpu.Device
 	model  nn.Model
 	pack   gpu.Buffer
@@ -171,7 +171,7 @@ func (c *compiled) floats(d kernels.DType, s gpu.Slice) []float32 {
 }
 
 // newRig packs the weights of a checkpoint and maps them. slots is the number of sessions.
-func newRig(t *testing.T, dev gpu.Device, files fstest.MapFS, d kernels.DType, slots int) *rig {
+func newRig(t testing.TB, dev gpu.Device, files fstest.MapFS, d kernels.DType, slots int) *rig {
 	t.Helper()
 	c, err := weights.OpenCheckpoint(files)
 	if err != nil {
