@@ -32,7 +32,8 @@ func (a Argmax) Launch() (Launch, error) {
 	}
 	k := argmaxKernel()
 	return Launch{
-		Kernel: &k, Params: pack(ArgmaxParams{Parts: uint32(a.Parts)}), Grid: [3]uint32{1, 1, 1}, Simdgroups: argmaxGroup,
+		Kernel: &k, Params: pack(ArgmaxParams{Parts: uint32(a.Parts)}),
+		Grid: [3]uint32{1, 1, 1}, Simdgroups: argmaxGroup,
 	}, nil
 }
 

@@ -190,7 +190,8 @@ func gemvRowClasses(t *testing.T, dev gpu.Device) {
 		for _, p := range classes {
 			for r, y := range c.check(t, dev, p.class, p.live) {
 				if r < len(alone) && !bytes.Equal(y, alone[r]) {
-					t.Errorf("%v: row %d of %d in class %d differs from a pass of that row alone", c, r, p.live, p.class)
+					t.Errorf("%v: row %d of %d in class %d differs from a pass of that row alone", c, r,
+						p.live, p.class)
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package gputest
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -128,8 +127,8 @@ func checkDraw(t *testing.T, dev gpu.Device, what string, logits []float32, p ke
 
 // short leaves what a message needs of a step record.
 func short(p kernels.StepParams) string {
-	return fmt.Sprintf("{step %d greedy %d top-k %d temp %v top-p %v min-p %v}", p.Step, p.Greedy, p.TopK, p.Temp, p.TopP,
-		p.MinP)
+	return fmt.Sprintf("{step %d greedy %d top-k %d temp %v top-p %v min-p %v}", p.Step, p.Greedy, p.TopK, p.Temp,
+		p.TopP, p.MinP)
 }
 
 // asking is a live step record with these filters.
@@ -232,7 +231,9 @@ func sampleEdges(t *testing.T, dev gpu.Device) {
 
 // sampleVoid: no token can be had from a NaN or from nothing but -infinity.
 func sampleVoid(t *testing.T, dev gpu.Device) {
-	bad := map[string][]float32{"NaN": make([]float32, 700), "all NaN": make([]float32, 3), "nothing": make([]float32, 3)}
+	bad := map[string][]float32{
+		"NaN": make([]float32, 700), "all NaN": make([]float32, 3), "nothing": make([]float32, 3),
+	}
 	bad["NaN"][650] = float32(math.NaN())
 	for i := range 3 {
 		bad["all NaN"][i], bad["nothing"][i] = float32(math.NaN()), float32(math.Inf(-1))
@@ -274,7 +275,8 @@ func checkLogs(t *testing.T, dev gpu.Device, what string, logits []float32, p ke
 	}
 	token := int(e.record.Tokens[0])
 	if differs(e.record.Logs[0], logs[token]) {
-		t.Errorf("%s: %s: token %d: got log-probability %v, want %v", what, short(p), token, e.record.Logs[0], logs[token])
+		t.Errorf("%s: %s: token %d: got log-probability %v, want %v", what, short(p), token, e.record.Logs[0],
+			logs[token])
 	}
 	if p.Greedy != 0 && token != order[0] {
 		t.Errorf("%s: greedy: got token %d, want %d", what, token, order[0])
@@ -326,7 +328,10 @@ func sampleAdvance(t *testing.T, dev gpu.Device) {
 		flag uint32
 	}{
 		{"plain", nil, nil, 0},
-		{"prefill of 17 rows", func(p *kernels.StepParams) { p.Rows = 17 }, func(p *kernels.StepParams) { p.Pos += 16 }, 0},
+		{
+			"prefill of 17 rows", func(p *kernels.StepParams) { p.Rows = 17 },
+			func(p *kernels.StepParams) { p.Pos += 16 }, 0,
+		},
 		{
 			"last key of a block", func(p *kernels.StepParams) { p.Pos = 254 },
 			func(p *kernels.StepParams) { p.Blocks = 1 }, 0,
@@ -341,7 +346,10 @@ func sampleAdvance(t *testing.T, dev gpu.Device) {
 			"stop id", func(p *kernels.StepParams) { p.NumStops, p.Stops = 3, [16]uint32{1, 2, 259} },
 			func(p *kernels.StepParams) { p.Active = 0 }, kernels.RingStopped,
 		},
-		{"stop id beyond their number", func(p *kernels.StepParams) { p.NumStops, p.Stops = 2, [16]uint32{1, 2, 259} }, nil, 0},
+		{
+			"stop id beyond their number",
+			func(p *kernels.StepParams) { p.NumStops, p.Stops = 2, [16]uint32{1, 2, 259} }, nil, 0,
+		},
 		{
 			"limit", func(p *kernels.StepParams) { p.Limit = p.Step + 1 },
 			func(p *kernels.StepParams) { p.Active = 0 }, kernels.RingLimit,
@@ -444,7 +452,7 @@ func drawMany(t *testing.T, dev gpu.Device, logits []float32, p kernels.StepPara
 			t.Fatal(err)
 		}
 		ring := make([]kernels.RingRecord, kernels.RingSize)
-		if err := binary.Read(bytes.NewReader(step.Bytes()[kernels.RingOffset:]), binary.LittleEndian, ring); err != nil {
+		if _, err := binary.Decode(step.Bytes()[kernels.RingOffset:], binary.LittleEndian, ring); err != nil {
 			t.Fatal(err)
 		}
 		for _, record := range ring {
