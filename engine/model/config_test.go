@@ -116,33 +116,51 @@ func TestForms(t *testing.T) {
 		want   func(*model.Spec) bool
 	}{
 		{"flat", flatText, func(s *model.Spec) bool { return s.Layers == 8 && attention(s).Heads == 16 }},
-		{"type for rope_type",
+		{
+			"type for rope_type",
 			edit(t, map[string]any{"type": "default", "rope_theta": 5e5, "partial_rotary_factor": 0.5},
 				"text_config", "rope_parameters"),
-			func(s *model.Spec) bool { return attention(s).Theta == 5e5 && attention(s).Rotary == 32 }},
-		{"rope_theta above", edit(t, nil, "text_config", "rope_parameters"),
-			func(s *model.Spec) bool { return attention(s).Theta == 1e7 && attention(s).Rotary == 16 }},
-		{"interval for layer_types", edit(t, nil, "text_config", "layer_types"),
-			func(s *model.Spec) bool { return attention(s).KVHeads == 2 }},
-		{"quantization_config alone", edit(t, nil, "quantization"),
-			func(s *model.Spec) bool { return s.Blocks[1].Mixer.(*model.MoE).Router.Parts[0].Format == weights.Q8 }},
-		{"one end id",
-			edit(t, 7, "eos_token_id"), func(s *model.Spec) bool { return slices.Equal(s.Stops, []int{7, 4095}) }},
-		{"tied embeddings", edit(t, true, "text_config", "tie_word_embeddings"),
-			func(s *model.Spec) bool { return s.Head.Parts[0].Name == s.Embed.Parts[0].Name }},
-		{"gate of the shared expert in 4 bits",
+			func(s *model.Spec) bool { return attention(s).Theta == 5e5 && attention(s).Rotary == 32 },
+		},
+		{
+			"rope_theta above", edit(t, nil, "text_config", "rope_parameters"),
+			func(s *model.Spec) bool { return attention(s).Theta == 1e7 && attention(s).Rotary == 16 },
+		},
+		{
+			"interval for layer_types", edit(t, nil, "text_config", "layer_types"),
+			func(s *model.Spec) bool { return attention(s).KVHeads == 2 },
+		},
+		{
+			"quantization_config alone", edit(t, nil, "quantization"),
+			func(s *model.Spec) bool { return s.Blocks[1].Mixer.(*model.MoE).Router.Parts[0].Format == weights.Q8 },
+		},
+		{
+			"one end id",
+			edit(t, 7, "eos_token_id"), func(s *model.Spec) bool { return slices.Equal(s.Stops, []int{7, 4095}) },
+		},
+		{
+			"tied embeddings", edit(t, true, "text_config", "tie_word_embeddings"),
+			func(s *model.Spec) bool { return s.Head.Parts[0].Name == s.Embed.Parts[0].Name },
+		},
+		{
+			"gate of the shared expert in 4 bits",
 			edit(t, 4, "quantization", "language_model.model.layers.0.mlp.shared_expert_gate", "bits"),
 			func(s *model.Spec) bool {
 				p := s.Blocks[1].Mixer.(*model.MoE).Router.Parts
 				return len(p) == 2 && p[0].Format == weights.Q8 && p[1].Format == weights.Q4 &&
 					p[1].First == 8 && p[1].Rows == 1
-			}},
-		{"Infinity in a field that is not read", []byte(strings.Replace(string(read(t, "tiny.json")),
-			`"initializer_range": 0.02`, `"initializer_range": [-Infinity , NaN, Infinity]`, 1)),
-			func(s *model.Spec) bool { return s.Layers == 8 }},
-		{"a number as {__float__}",
+			},
+		},
+		{
+			"Infinity in a field that is not read", []byte(strings.Replace(string(read(t, "tiny.json")),
+				`"initializer_range": 0.02`, `"initializer_range": [-Infinity , NaN, Infinity]`, 1)),
+			func(s *model.Spec) bool { return s.Layers == 8 },
+		},
+		{
+			"a number as {__float__}",
 			edit(t, map[string]any{"__float__": "Infinity"}, "text_config", "initializer_range"),
-			func(s *model.Spec) bool { return s.Layers == 8 }},
+			func(s *model.Spec) bool { return s.Layers == 8 },
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,55 +190,89 @@ func TestRefused(t *testing.T) {
 		{"null", "config.json: not a JSON object", []byte("null")},
 		{"empty", "config.json:1:1: unexpected end of JSON input", nil},
 		{"trailing comma", "config.json:3:1: invalid character '}'", []byte("{\n\"model_type\": \"x\",\n}")},
-		{"trailing comma after Infinity", "config.json:2:15: invalid character '}'",
-			[]byte("{\"a\": -Infinity,\n\"b\": Infinity,}")},
+		{
+			"trailing comma after Infinity", "config.json:2:15: invalid character '}'",
+			[]byte("{\"a\": -Infinity,\n\"b\": Infinity,}"),
+		},
 		{"bare word", "config.json:1:7: invalid character", []byte(`{"a": Infinite}`)},
 		{"NaN as a key", "config.json:1:10: invalid character 'N'", []byte(`{"a": 1, NaN: 2}`)},
-		{"infinite eps", "text_config.rms_norm_eps: +Inf is outside",
-			edit(t, map[string]any{"__float__": "Infinity"}, "text_config", "rms_norm_eps")},
+		{
+			"infinite eps", "text_config.rms_norm_eps: +Inf is outside",
+			edit(t, map[string]any{"__float__": "Infinity"}, "text_config", "rms_norm_eps"),
+		},
 		{"NaN eps", "text_config.rms_norm_eps: NaN is outside", []byte(strings.Replace(string(read(t, "tiny.json")),
 			`"rms_norm_eps": 1e-06`, `"rms_norm_eps": NaN`, 1))},
-		{"Infinity for an integer", "text_config.hidden_size: want a whole number",
+		{
+			"Infinity for an integer", "text_config.hidden_size: want a whole number",
 			[]byte(strings.Replace(string(read(t, "tiny.json")),
-				`"hidden_size": 256`, `"hidden_size": Infinity`, 1))},
+				`"hidden_size": 256`, `"hidden_size": Infinity`, 1)),
+		},
 		{"text for a number", "text_config.num_hidden_layers: want a whole number", text("8", "num_hidden_layers")},
 		{"missing field", "text_config.hidden_size: is missing", text(nil, "hidden_size")},
 		{"fraction", "text_config.num_experts: want a whole number", text(7.5, "num_experts")},
-		{"too many layers", "text_config.num_hidden_layers: 1000000000 is outside 1 to 1024",
-			text(1_000_000_000, "num_hidden_layers")},
+		{
+			"too many layers", "text_config.num_hidden_layers: 1000000000 is outside 1 to 1024",
+			text(1_000_000_000, "num_hidden_layers"),
+		},
 		{"no layers", "text_config.num_hidden_layers: 0 is outside", text(0, "num_hidden_layers")},
 		{"negative vocabulary", "text_config.vocab_size: -1 is outside", text(-1, "vocab_size")},
-		{"hidden size of no whole groups", "text_config.hidden_size: 260 is not a multiple of 64",
-			text(260, "hidden_size")},
-		{"heads do not divide", "text_config.num_attention_heads: 15 is not a multiple of num_key_value_heads, 2",
-			text(15, "num_attention_heads")},
-		{"more chosen than there are", "text_config.num_experts_per_tok: 9 is more than the 8 experts",
-			text(9, "num_experts_per_tok")},
-		{"convolution of 3", "text_config.linear_conv_kernel_dim: 3 is outside 4 to 4",
-			text(3, "linear_conv_kernel_dim")},
-		{"other activation", `text_config.hidden_act: "gelu" is not supported, only "silu"`,
-			text("gelu", "hidden_act")},
+		{
+			"hidden size of no whole groups", "text_config.hidden_size: 260 is not a multiple of 64",
+			text(260, "hidden_size"),
+		},
+		{
+			"heads do not divide", "text_config.num_attention_heads: 15 is not a multiple of num_key_value_heads, 2",
+			text(15, "num_attention_heads"),
+		},
+		{
+			"more chosen than there are", "text_config.num_experts_per_tok: 9 is more than the 8 experts",
+			text(9, "num_experts_per_tok"),
+		},
+		{
+			"convolution of 3", "text_config.linear_conv_kernel_dim: 3 is outside 4 to 4",
+			text(3, "linear_conv_kernel_dim"),
+		},
+		{
+			"other activation", `text_config.hidden_act: "gelu" is not supported, only "silu"`,
+			text("gelu", "hidden_act"),
+		},
 		{"no gate", "text_config.attn_output_gate: false is not supported", text(false, "attn_output_gate")},
-		{"scaled rotation", `text_config.rope_parameters.rope_type: "yarn" is not supported`,
-			edit(t, "yarn", "text_config", "rope_parameters", "rope_type")},
-		{"no rotation", "text_config.partial_rotary_factor: 0 of 64",
-			edit(t, 0, "text_config", "rope_parameters", "partial_rotary_factor")},
-		{"layer types too short", "text_config.layer_types: 1 elements for 8 layers",
-			text([]string{"full_attention"}, "layer_types")},
-		{"unknown layer type", `text_config.layer_types: "mamba" of layer 1`,
-			text([]string{"full_attention", "mamba", "", "", "", "", "", ""}, "layer_types")},
-		{"layer types of numbers", "text_config.layer_types: want a list of strings",
-			text([]int{1, 2, 3, 4, 5, 6, 7, 8}, "layer_types")},
+		{
+			"scaled rotation", `text_config.rope_parameters.rope_type: "yarn" is not supported`,
+			edit(t, "yarn", "text_config", "rope_parameters", "rope_type"),
+		},
+		{
+			"no rotation", "text_config.partial_rotary_factor: 0 of 64",
+			edit(t, 0, "text_config", "rope_parameters", "partial_rotary_factor"),
+		},
+		{
+			"layer types too short", "text_config.layer_types: 1 elements for 8 layers",
+			text([]string{"full_attention"}, "layer_types"),
+		},
+		{
+			"unknown layer type", `text_config.layer_types: "mamba" of layer 1`,
+			text([]string{"full_attention", "mamba", "", "", "", "", "", ""}, "layer_types"),
+		},
+		{
+			"layer types of numbers", "text_config.layer_types: want a list of strings",
+			text([]int{1, 2, 3, 4, 5, 6, 7, 8}, "layer_types"),
+		},
 		{"end id outside", "eos_token_id: 4096 is outside 0 to 4095", edit(t, []int{1, 4096}, "eos_token_id")},
-		{"groups of 32", "quantization.group_size: 32 is not supported, only 64",
-			edit(t, 32, "quantization", "group_size")},
+		{
+			"groups of 32", "quantization.group_size: 32 is not supported, only 64",
+			edit(t, 32, "quantization", "group_size"),
+		},
 		{"other mode", `quantization.mode: "mxfp4" is not supported`, edit(t, "mxfp4", "quantization", "mode")},
 		{"3 bits", "quantization.bits: 3 is not supported, only 4 and 8", edit(t, 3, "quantization", "bits")},
-		{"3 bits for one", "quantization.language_model.model.layers.0.mlp.gate.bits: 3 is not supported",
-			edit(t, 3, "quantization", "language_model.model.layers.0.mlp.gate", "bits")},
-		{"gate and up of different bits", "both must have the same bits",
+		{
+			"3 bits for one", "quantization.language_model.model.layers.0.mlp.gate.bits: 3 is not supported",
+			edit(t, 3, "quantization", "language_model.model.layers.0.mlp.gate", "bits"),
+		},
+		{
+			"gate and up of different bits", "both must have the same bits",
 			edit(t, map[string]any{"bits": 8, "group_size": 64},
-				"quantization", "language_model.model.layers.2.mlp.switch_mlp.up_proj")},
+				"quantization", "language_model.model.layers.2.mlp.switch_mlp.up_proj"),
+		},
 		{"text_config is a list", "text_config: want an object", edit(t, []int{}, "text_config")},
 	}
 	for _, tt := range tests {
@@ -249,15 +301,23 @@ func TestGeneration(t *testing.T) {
 		stops      []int
 		warnings   int
 	}{
-		{"all", `{"eos_token_id": [9, 4095], "temperature": 0.6, "top_p": 0.9, "top_k": 20, "min_p": 0.1,
+		{
+			"all", `{"eos_token_id": [9, 4095], "temperature": 0.6, "top_p": 0.9, "top_k": 20, "min_p": 0.1,
 			"do_sample": true}`,
-			model.Sampling{Temperature: 0.6, TopP: 0.9, TopK: 20, MinP: 0.1}, []int{9, 4093, 4095}, 0},
+			model.Sampling{Temperature: 0.6, TopP: 0.9, TopK: 20, MinP: 0.1},
+			[]int{9, 4093, 4095},
+			0,
+		},
 		{"one id", `{"eos_token_id": 3}`, none, []int{3, 4093, 4095}, 0},
 		{"nothing", `{}`, none, []int{4093, 4095}, 0},
 		{"no sampling", `{"do_sample": false, "temperature": 0.6}`, model.Sampling{TopP: 1}, []int{4093, 4095}, 0},
 		{"trailing comma", "{\"temperature\": 0.6,\n}", none, []int{4093, 4095}, 1},
-		{"wrong fields", `{"temperature": "hot", "top_p": Infinity, "top_k": 5, "eos_token_id": [1, "x"]}`,
-			model.Sampling{Temperature: 1, TopP: 1, TopK: 5}, []int{4093, 4095}, 3},
+		{
+			"wrong fields", `{"temperature": "hot", "top_p": Infinity, "top_k": 5, "eos_token_id": [1, "x"]}`,
+			model.Sampling{Temperature: 1, TopP: 1, TopK: 5},
+			[]int{4093, 4095},
+			3,
+		},
 		{"id outside", `{"eos_token_id": 5000}`, none, []int{4093, 4095}, 1},
 		{"a list", `[]`, none, []int{4093, 4095}, 1},
 	}

@@ -173,20 +173,34 @@ func TestParse(t *testing.T) {
 			delete(m, o+".scales")
 			delete(m, o+".biases")
 		}, ""},
-		{"missing tensor", func(m map[string]tensor) { delete(m, mlp+"switch_mlp.down_proj.biases") },
-			`tensor "language_model.model.layers.1.mlp.switch_mlp.down_proj.biases" is missing`},
-		{"missing module", func(m map[string]tensor) { delete(m, mlp+"gate.weight") },
-			`tensor "language_model.model.layers.1.mlp.gate.weight" is missing`},
-		{"wrong shape", func(m map[string]tensor) { m[norm] = tensor{"BF16", []int64{255}} },
-			`shape [255], want [256]`},
-		{"wrong dtype", func(m map[string]tensor) { m[norm] = tensor{"F16", []int64{256}} },
-			`dtype F16, want BF16 or F32`},
-		{"groups of 32", func(m map[string]tensor) { m[mlp+"gate.scales"] = tensor{"BF16", []int64{8, 8}} },
-			`mlp.gate.scales": shape`},
-		{"bits unlike the config", func(m map[string]tensor) { m[gate] = tensor{"U32", []int64{8, 32}} },
-			"language_model.model.layers.1.mlp.gate: the shapes say 4 bits, config.json says 8"},
-		{"2 bits", func(m map[string]tensor) { m[gate] = tensor{"U32", []int64{8, 16}} },
-			"2 bits are not supported"},
+		{
+			"missing tensor", func(m map[string]tensor) { delete(m, mlp+"switch_mlp.down_proj.biases") },
+			`tensor "language_model.model.layers.1.mlp.switch_mlp.down_proj.biases" is missing`,
+		},
+		{
+			"missing module", func(m map[string]tensor) { delete(m, mlp+"gate.weight") },
+			`tensor "language_model.model.layers.1.mlp.gate.weight" is missing`,
+		},
+		{
+			"wrong shape", func(m map[string]tensor) { m[norm] = tensor{"BF16", []int64{255}} },
+			`shape [255], want [256]`,
+		},
+		{
+			"wrong dtype", func(m map[string]tensor) { m[norm] = tensor{"F16", []int64{256}} },
+			`dtype F16, want BF16 or F32`,
+		},
+		{
+			"groups of 32", func(m map[string]tensor) { m[mlp+"gate.scales"] = tensor{"BF16", []int64{8, 8}} },
+			`mlp.gate.scales": shape`,
+		},
+		{
+			"bits unlike the config", func(m map[string]tensor) { m[gate] = tensor{"U32", []int64{8, 32}} },
+			"language_model.model.layers.1.mlp.gate: the shapes say 4 bits, config.json says 8",
+		},
+		{
+			"2 bits", func(m map[string]tensor) { m[gate] = tensor{"U32", []int64{8, 16}} },
+			"2 bits are not supported",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -93,6 +93,7 @@ func (r *recorder) head(x, xn gpu.Slice) gpu.Slice {
 // sample chooses the token, hands it to the next pass and moves the step on.
 func (r *recorder) sample(parts int, logits, part gpu.Slice) {
 	switch r.Sampler {
+	case NoSampler:
 	case Greedy:
 		l, err := kernels.Argmax{N: r.Spec.Vocab, Parts: parts}.Launch()
 		r.emit("argmax", l, err, all(part))

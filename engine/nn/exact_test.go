@@ -148,7 +148,9 @@ func TestGuards(t *testing.T) {
 		r := newRig(t, dev, files, kernels.BF16, 3)
 		prompt := openGoldens(t, files).ids(t, "prompt")
 		for _, o := range []nn.Options{
-			{Rows: 16, Logits: nn.AllLogits}, {Rows: 3, Logits: nn.AllLogits}, greedy1, sampled1,
+			{Rows: 16, Logits: nn.AllLogits},
+			{Rows: 3, Logits: nn.AllLogits},
+			greedy1, sampled1,
 			{Rows: 64, Logits: nn.LastLogits, Sampler: nn.Sampled},
 		} {
 			t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) { r.in(t).testGuards(o, prompt) })
@@ -218,8 +220,10 @@ func (r *rig) untouchedStep(o nn.Options, got, want []byte) {
 	if o.Sampler != nn.NoSampler {
 		ring, alts := int(unsafe.Sizeof(kernels.RingRecord{})), 8*kernels.MaxAlternatives
 		for _, part := range [][2]int{
-			{kernels.StepOffset, kernels.RingOffset}, {kernels.RingOffset, kernels.RingOffset + ring},
-			{kernels.AltsOffset, kernels.AltsOffset + alts}, {kernels.IDsOffset, kernels.IDsOffset + 4},
+			{kernels.StepOffset, kernels.RingOffset},
+			{kernels.RingOffset, kernels.RingOffset + ring},
+			{kernels.AltsOffset, kernels.AltsOffset + alts},
+			{kernels.IDsOffset, kernels.IDsOffset + 4},
 		} {
 			copy(got[part[0]:part[1]], want[part[0]:part[1]])
 		}

@@ -278,6 +278,7 @@ func (r *recorder) format(it weights.Item) kernels.Format {
 		return kernels.Q8
 	case weights.B16:
 		return kernels.B16
+	case weights.Vector:
 	}
 	r.fail(fmt.Errorf("%s%q is no matrix", r.label, it.Name))
 	return kernels.B16

@@ -22,7 +22,7 @@ func TestStep(t *testing.T) {
 	if err := step.Begin([]int32{5, 6, 4095}); err != nil {
 		t.Fatal(err)
 	}
-	p := kernels.StepParams{}
+	var p kernels.StepParams
 	want := map[string][2]int{
 		"rows": {int(unsafe.Offsetof(p.Rows)), 3}, "active": {int(unsafe.Offsetof(p.Active)), 1},
 		"blocks": {int(unsafe.Offsetof(p.Blocks)), 1}, "stops": {int(unsafe.Offsetof(p.NumStops)), 2},
