@@ -24,7 +24,7 @@ type Options struct {
 	Device    gpu.Device        // taken over: closed by Close, and by Open on an error
 	DType     kernels.DType     // type of activations
 	Chunk     int               // rows of a prefill chunk; 0: what the device suggests
-	Sessions  int               // texts whose state is kept at a time; 0: 1
+	Sessions  int               // texts whose state is kept at a time, fewer if memory is short; 0: 1
 	PackDir   string            // folder of this checkpoint's packed weights, and of nothing else
 	Manifests weights.Manifests // what is known of them
 	Progress  func(Loading)     // may be nil; called from Open
@@ -41,6 +41,7 @@ type Loading struct {
 type Info struct {
 	Family   string // model_type
 	Window   int    // tokens
+	Sessions int    // texts whose state is kept at a time
 	Vocab    int
 	Sampling sample.Settings // the checkpoint's own defaults
 	Caps     gpu.Caps
@@ -77,7 +78,7 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.closePack())
 	}
-	e.info.Window = e.worker.Window()
+	e.info.Window, e.info.Sessions = e.worker.Window(), e.worker.Sessions()
 	return e, nil
 }
 
@@ -169,6 +170,9 @@ func (e *Engine) Info() Info { return e.info }
 
 // TokenText is the text of one token; bytes that are no whole character are replaced by U+FFFD.
 func (e *Engine) TokenText(id int32) string { return e.tokenizer.Decode([]int32{id}) }
+
+// TokenBytes is what one token stands for; a character may be spread over several.
+func (e *Engine) TokenBytes(id int32) []byte { return []byte(e.tokenizer.Bytes(id)) }
 
 // Close ends what runs and frees everything.
 func (e *Engine) Close() error { return errors.Join(e.worker.Close(), e.closePack()) }

@@ -16,12 +16,27 @@ import (
 // Message is one turn of a conversation.
 type Message = prompt.Message
 
+// ToolCall is a call of a function in a message of the assistant.
+type ToolCall = prompt.ToolCall
+
 // Roles of messages.
 const (
 	System    = prompt.System
+	Developer = prompt.Developer // another name of System
 	User      = prompt.User
 	Assistant = prompt.Assistant
+	Tool      = prompt.Tool
 )
+
+// ErrClosed is returned by requests to an engine that has been closed.
+var ErrClosed = run.ErrClosed
+
+// PromptError says that no prompt can be made of a request: its messages do not fit the model's template.
+type PromptError struct{ Err error }
+
+func (e *PromptError) Error() string { return e.Err.Error() }
+
+func (e *PromptError) Unwrap() error { return e.Err }
 
 // WindowError says that a prompt does not fit.
 type WindowError = run.WindowError
@@ -63,6 +78,7 @@ type Event struct {
 	Text        string // Text: more of the answer
 	Thinking    string // Text: more of the thinking before it
 	Token       run.Token
+	Settled     int    // Text: tokens, from the first one on, of which nothing is held back any more
 	Result      Result // Finished
 }
 
@@ -130,6 +146,8 @@ type answer struct {
 	ids     []int32
 	text    strings.Builder
 	think   strings.Builder
+	fed     int   // bytes of text that the parser was given
+	ends    []int // for each token that is not settled, how much must leave the parser before it is
 }
 
 func (e *Engine) newAnswer(ctx context.Context, r Request) (*answer, error) {
@@ -155,18 +173,18 @@ func (e *Engine) newAnswer(ctx context.Context, r Request) (*answer, error) {
 func (e *Engine) encode(ctx context.Context, r Request) (ids []int32, thinking bool, err error) {
 	if len(r.Messages) == 0 {
 		if r.Raw == "" {
-			return nil, false, errors.New("the prompt is empty")
+			return nil, false, &PromptError{errors.New("the prompt is empty")}
 		}
 		return e.tokenizer.EncodeTrusted(nil, r.Raw), false, nil
 	}
 	if e.template == nil {
-		return nil, false, prompt.ErrNoTemplate
+		return nil, false, &PromptError{prompt.ErrNoTemplate}
 	}
 	p, err := e.template.Render(ctx, prompt.Request{
 		Messages: r.Messages, EnableThinking: r.Thinking, Generate: true,
 	}, time.Now())
 	if err != nil {
-		return nil, false, err
+		return nil, false, &PromptError{err}
 	}
 	for _, part := range p.Parts {
 		if part.IDs != nil {
@@ -192,13 +210,18 @@ func (a *answer) push(t run.Token) Event {
 		return e
 	}
 	a.ids = append(a.ids, t.ID)
-	a.add(&e, a.reply.Push(a.decoder.Push(t.ID)))
+	text := a.decoder.Push(t.ID)
+	a.fed += len(text)
+	a.ends = append(a.ends, a.fed+a.decoder.Pending())
+	a.add(&e, a.reply.Push(text))
 	return e
 }
 
 // rest is what decoder and parser held back.
 func (a *answer) rest() []prompt.Event {
-	return append(a.reply.Push(a.decoder.Flush()), a.reply.Flush()...)
+	text := a.decoder.Flush()
+	a.fed += len(text)
+	return append(a.reply.Push(text), a.reply.Flush()...)
 }
 
 func (a *answer) add(e *Event, pieces []prompt.Event) {
@@ -211,6 +234,12 @@ func (a *answer) add(e *Event, pieces []prompt.Event) {
 			a.text.WriteString(p.Text)
 		}
 	}
+	out, n := a.fed-a.reply.Held(), 0
+	for n < len(a.ends) && a.ends[n] <= out {
+		n++
+	}
+	a.ends = append(a.ends[:0], a.ends[n:]...)
+	e.Settled = len(a.ids) - len(a.ends)
 }
 
 // finish yields what is left and the end.

@@ -25,6 +25,7 @@ type Reply struct {
 	buf     string // what is held back
 	stops   []string
 	stopped string
+	cut     int // bytes from the beginning of the stop string that ended the reply
 }
 
 type replyState uint8
@@ -54,6 +55,15 @@ func NewReply(thinking bool, stops []string) *Reply {
 
 // Stopped returns the stop string that ended the reply, if one did. After that Push returns nothing.
 func (r *Reply) Stopped() (string, bool) { return r.stopped, r.state == ended }
+
+// Held is the number of bytes at the end of what was pushed that are held back. After a stop string these are the stop
+// string and what came with it.
+func (r *Reply) Held() int {
+	if r.state == ended {
+		return r.cut
+	}
+	return len(r.buf)
+}
 
 // Push takes text and returns what is certain now.
 func (r *Reply) Push(text string) []Event {
@@ -148,7 +158,8 @@ func (r *Reply) content(end bool) string {
 	}
 	if from >= 0 {
 		text := r.buf[:from]
-		r.stopped, r.buf, r.state = r.buf[from:to], "", ended
+		r.stopped, r.cut = r.buf[from:to], len(r.buf)-from
+		r.buf, r.state = "", ended
 		return text
 	}
 	keep := 0

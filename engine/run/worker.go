@@ -32,7 +32,7 @@ type Config struct {
 	Pack     []byte // mapped, laid out by Layout; must stay until Close returns
 	DType    kernels.DType
 	Chunk    int // rows of a prefill chunk; 0: what the device suggests
-	Sessions int // texts whose state is kept at a time; 0: 1
+	Sessions int // texts whose state is kept at a time, fewer if memory is short; 0: 1
 }
 
 // Worker serves requests one after another.
@@ -94,18 +94,34 @@ func (w *Worker) setUp() error {
 	if c.Chunk > 0 {
 		w.chunk = min(c.Chunk, kernels.MaxRows)
 	}
-	layout, err := state.Plan(c.Spec, state.Config{DType: c.DType, Slots: max(c.Sessions, 1)})
+	for slots := max(c.Sessions, 1); ; slots = (slots + 1) / 2 {
+		err := w.allocate(slots)
+		if slots == 1 || !errors.Is(err, gpu.ErrOutOfMemory) {
+			return err
+		}
+	}
+}
+
+// allocate sets up state and programs for so many sessions, or leaves nothing behind.
+func (w *Worker) allocate(slots int) error {
+	c := w.config
+	layout, err := state.Plan(c.Spec, state.Config{DType: c.DType, Slots: slots})
 	if err != nil {
 		return err
 	}
-	if err := admit(caps, c, layout); err != nil {
+	if err := admit(w.device.Caps(), c, layout); err != nil {
 		return err
 	}
-	if w.arena, err = state.New(w.device, layout); err != nil {
+	arena, err := state.New(w.device, layout)
+	if err != nil {
 		return err
 	}
-	w.programs, err = newPrograms(w.device, c, w.arena)
-	return err
+	if w.programs, err = newPrograms(w.device, c, arena); err != nil {
+		arena.Free()
+		return err
+	}
+	w.arena = arena
+	return nil
 }
 
 // admit refuses what does not fit the device's memory, with the numbers.
@@ -147,6 +163,9 @@ func (w *Worker) Close() error {
 	<-w.ended
 	return w.failed
 }
+
+// Sessions is the number of texts whose state is kept at a time.
+func (w *Worker) Sessions() int { return w.arena.Layout().Slots }
 
 // Window is the number of positions of a session.
 func (w *Worker) Window() int { return w.arena.Layout().Window }

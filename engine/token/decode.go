@@ -52,6 +52,9 @@ func (d *Decoder) Push(id int32) string {
 	return string(appendValid(nil, raw))
 }
 
+// Pending is the number of bytes of a character whose end is still to come.
+func (d *Decoder) Pending() int { return d.n }
+
 // Flush returns U+FFFD if the ids ended inside a character, and makes the decoder ready for a new text.
 func (d *Decoder) Flush() string {
 	n := d.n
