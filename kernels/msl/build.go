@@ -156,8 +156,8 @@ func (b *Builder) Parse(ctx context.Context, m Mode, file string) (*Unit, error)
 	}
 	folder := filepath.Base(b.Kernels)
 	text, err := b.Tool.run(ctx, filepath.Dir(b.Kernels), "", "-E", "-x", "c++", std, "-nostdinc",
-		"-D__METAL__", "-D__METAL_VERSION__=310", fmt.Sprintf("-DSIMD=%d", m.Width), "-I", filepath.Join(b.shim, "stub"), "-I", folder,
-		folder+"/"+file)
+		"-D__METAL__", "-D__METAL_VERSION__=310", fmt.Sprintf("-DSIMD=%d", m.Width),
+		"-I", filepath.Join(b.shim, "stub"), "-I", folder, folder+"/"+file)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,8 @@ func (b *Builder) compile(ctx context.Context, m Mode, source, path string, args
 	}
 	tmp.Close()
 	defer os.Remove(tmp.Name())
-	args = slices.Concat(m.flags, []string{fmt.Sprintf("-DMSL_WIDTH=%d", m.Width)}, args, []string{"-", "-o", tmp.Name()})
+	width := fmt.Sprintf("-DMSL_WIDTH=%d", m.Width)
+	args = slices.Concat(m.flags, []string{width}, args, []string{"-", "-o", tmp.Name()})
 	if _, err := b.Tool.run(ctx, b.Kernels, source, args...); err != nil {
 		return err
 	}

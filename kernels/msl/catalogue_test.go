@@ -49,24 +49,26 @@ func compareArguments(k kernels.Kernel, source *msl.Kernel) []string {
 		}
 	}
 	var wrong []string
+	differ := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	params := reflect.TypeOf(k.Params)
 	if want := "constant " + params.Name() + " &"; buffers[0].Type != want {
-		wrong = append(wrong, fmt.Sprintf("buffer 0 is %q in the source, want %q", buffers[0].Type, want))
+		differ("buffer 0 is %q in the source, want %q", buffers[0].Type, want)
 	}
 	if len(buffers) != len(k.Args)+1 {
-		wrong = append(wrong, fmt.Sprintf("%d arguments in the source, %d in the catalogue", len(buffers)-1, len(k.Args)))
+		differ("%d arguments in the source, %d in the catalogue", len(buffers)-1, len(k.Args))
 	}
 	for i, a := range k.Args {
 		p, ok := buffers[i+1]
-		switch writes := !slices.Contains(strings.Fields(p.Type), "const") && !strings.HasPrefix(p.Type, "constant"); {
+		writes := !slices.Contains(strings.Fields(p.Type), "const") && !strings.HasPrefix(p.Type, "constant")
+		switch {
 		case !ok:
-			wrong = append(wrong, fmt.Sprintf("buffer %d (%s) is not in the source", i+1, a.Name))
+			differ("buffer %d (%s) is not in the source", i+1, a.Name)
 		case p.Name != a.Name:
-			wrong = append(wrong, fmt.Sprintf("buffer %d is %s in the source, %s in the catalogue", i+1, p.Name, a.Name))
+			differ("buffer %d is %s in the source, %s in the catalogue", i+1, p.Name, a.Name)
 		case writes && a.Access == kernels.Read:
-			wrong = append(wrong, fmt.Sprintf("buffer %d (%s) is only read by the catalogue, but not const", i+1, a.Name))
+			differ("buffer %d (%s) is only read by the catalogue, but not const", i+1, a.Name)
 		case !writes && a.Access != kernels.Read:
-			wrong = append(wrong, fmt.Sprintf("buffer %d (%s) is written by the catalogue, but const", i+1, a.Name))
+			differ("buffer %d (%s) is written by the catalogue, but const", i+1, a.Name)
 		}
 	}
 	return wrong
@@ -129,7 +131,8 @@ func TestCompare(t *testing.T) {
 		{"equal", func(*kernels.Kernel) {}, nil},
 		{"missing and dead", func(k *kernels.Kernel) { k.Name = "g_f32" },
 			[]string{"f_f32 is in f.metal, but not in the catalogue", "g_f32 is in the catalogue, but not in f.metal"}},
-		{"other file", func(k *kernels.Kernel) { k.File = "g.metal" }, []string{"f_f32 is in the catalogue, but not in g.metal"}},
+		{"other file", func(k *kernels.Kernel) { k.File = "g.metal" },
+			[]string{"f_f32 is in the catalogue, but not in g.metal"}},
 		{"params", func(k *kernels.Kernel) { k.Params = struct{ N uint32 }{} },
 			[]string{`f_f32: buffer 0 is "constant Params &" in the source, want "constant  &"`}},
 		{"count", args(good.Args[0]), []string{"f_f32: 2 arguments in the source, 1 in the catalogue"}},

@@ -2,8 +2,8 @@
 // source, this package parses it, refuses what is outside the subset of MSL that every target can take, and writes C++
 // that clang compiles with the headers in shim/:
 //
-//   - a host library for x86-64, with the run-time in rt/: exact (32 lanes a simdgroup as fibers, lanes that part are an
-//     error, memory that nothing has written is NaN) or fast (one lane a simdgroup, vector code);
+//   - a host library for x86-64, with the run-time in rt/: exact (32 lanes a simdgroup as fibers, lanes that part are
+//     an error, memory that nothing has written is NaN) or fast (one lane a simdgroup, vector code);
 //   - PTX for NVIDIA GPUs, a simdgroup being a warp;
 //   - a strict check as C++ for OpenCL, which has real address spaces and neither double nor function pointers.
 //

@@ -68,12 +68,13 @@ func kernelTable(units []*Unit, width int) (string, error) {
 	b.WriteString("struct msl_fiber;\nstruct msl_kernel { const char* name; void (*fn)(msl_fiber*); " +
 		"unsigned max_threads, tg_bytes; };\n#define HIDDEN __attribute__((visibility(\"hidden\")))\n")
 	for _, e := range entries {
-		fmt.Fprintf(&b, "extern \"C\" HIDDEN void msl_e_%s(msl_fiber*);\nextern \"C\" HIDDEN const unsigned msl_bytes_%s;\n",
-			e.Host, e.Host)
+		fmt.Fprintf(&b, "extern \"C\" HIDDEN void msl_e_%s(msl_fiber*);\n", e.Host)
+		fmt.Fprintf(&b, "extern \"C\" HIDDEN const unsigned msl_bytes_%s;\n", e.Host)
 	}
 	b.WriteString("extern \"C\" __attribute__((visibility(\"default\"))) msl_kernel sotto_kernels[] = {\n")
 	for _, e := range entries {
-		fmt.Fprintf(&b, "  {\"%s\", msl_e_%s, %d, msl_bytes_%s},\n", e.Host, e.Host, e.Kernel.MaxThreads/32*width, e.Host)
+		threads := e.Kernel.MaxThreads / 32 * width
+		fmt.Fprintf(&b, "  {\"%s\", msl_e_%s, %d, msl_bytes_%s},\n", e.Host, e.Host, threads, e.Host)
 	}
 	b.WriteString("  {nullptr, nullptr, 0, 0},\n};\n")
 	return b.String(), nil

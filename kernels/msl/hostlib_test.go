@@ -80,8 +80,9 @@ func loadLibrary(t testing.TB, path string, threads int32) *library {
 		return *(*unsafe.Pointer)(unsafe.Pointer(&at))
 	}
 	l.width = *(*uint32)(symbol("sotto_simd"))
-	for k := (*hostKernel)(symbol("sotto_kernels")); k.name != nil; k = (*hostKernel)(unsafe.Add(unsafe.Pointer(k), 24)) {
-		l.kernels[text(k.name)] = *k
+	table := unsafe.Slice((*hostKernel)(symbol("sotto_kernels")), 1<<20)
+	for i := 0; table[i].name != nil; i++ {
+		l.kernels[text(table[i].name)] = table[i]
 	}
 	if e := l.init(threads); e != 0 {
 		t.Fatal(syscall.Errno(e))

@@ -94,13 +94,16 @@ func (u *Unit) lintToken(i int) {
 		u.errorf(t.pos, "atomic<float>: float atomics make the order of a sum depend on scheduling")
 	case t.text == "[" && i > 0 && !u.ts[i-1].isIdent() && u.at(i-1) != ")" && u.at(i-1) != "]":
 		u.errorf(t.pos, "lambda expressions are not in MSL 3.1")
-	case doubleLiteral.MatchString(t.text):
+	case isDouble(t):
 		u.errorf(t.pos, "%s: a floating literal without f is a double", t.text)
 	}
 }
 
-// doubleLiteral matches a decimal literal with a point or an exponent and no suffix.
-var doubleLiteral = regexp.MustCompile(`^([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+|\.[0-9]+[eE][+-]?[0-9]+|[0-9]+\.[0-9]*[eE][+-]?[0-9]+)$`)
+// isDouble reports whether t is a decimal literal with a point or an exponent and without a suffix of MSL.
+func isDouble(t token) bool {
+	return t.isNumber() && !strings.HasPrefix(t.text, "0x") && strings.ContainsAny(t.text, ".eE") &&
+		!strings.ContainsAny(t.text[len(t.text)-1:], "fFhH)") // a half or bfloat literal is a call by now
+}
 
 // lintStatic refuses static variables: static is allowed on functions and constexpr members only.
 func (u *Unit) lintStatic() {

@@ -165,7 +165,11 @@ func BenchmarkDispatch(b *testing.B) {
 		name           string
 		threads        int32
 		groups, stages uint32
-	}{{"one stage of 1000 ops", 1, 1, 1}, {"1000 stages, 1 thread", 1, 8, 1000}, {"1000 stages, 2 threads", 2, 8, 1000}} {
+	}{
+		{"one stage of 1000 ops", 1, 1, 1},
+		{"1000 stages, 1 thread", 1, 8, 1000},
+		{"1000 stages, 2 threads", 2, 8, 1000},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			l := buildLibrary(b, build, msl.HostFast, c.threads, "lists.metal")
 			y := make([]uint32, 1)

@@ -16,7 +16,8 @@ func TestLex(t *testing.T) {
 		name, src string
 		want      []string
 	}{
-		{"words and numbers", "float x=1.5e-3f+0x1e+2;", []string{"float", "x", "=", "1.5e-3f", "+", "0x1e", "+", "2", ";", ""}},
+		{"words and numbers", "float x=1.5e-3f+0x1e+2;",
+			[]string{"float", "x", "=", "1.5e-3f", "+", "0x1e", "+", "2", ";", ""}},
 		{"attributes", "y [[buffer(0)]]", []string{"y", "[[", "buffer", "(", "0", ")", "]", "]", ""}},
 		{"nested index", "a[b[0]]", []string{"a", "[", "b", "[", "0", "]", "]", ""}},
 		{"strings", `"a \" ]]" '"'`, []string{`"a \" ]]"`, `'"'`, ""}},
@@ -148,11 +149,12 @@ define i32 @"c d"(i32 %0) !dbg !3 {
 !3 = distinct !DISubprogram(name: "c", scope: !9, file: !9, line: 6, type: !8)
 !9 = !DIFile(filename: "x.metal", directory: "/")
 `
-	err := recursion(code)
-	if want := "x.metal:5: recursion: b calls itself\nx.metal:6: recursion: c calls itself"; err == nil || err.Error() != want {
+	want := "x.metal:5: recursion: b calls itself\nx.metal:6: recursion: c calls itself"
+	if err := recursion(code); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if err := recursion(strings.Replace(code, "  call void @b()\n  call void @out", "  call void @out", 1)); err != nil {
+	straight := strings.Replace(code, "  call void @b()\n  call void @out", "  call void @out", 1)
+	if err := recursion(straight); err != nil {
 		t.Errorf("without the cycle: %v", err)
 	}
 }

@@ -184,7 +184,10 @@ func TestShuffleFindsRaces(t *testing.T) {
 		},
 		"ops": func() ([]hostOp, []uint32) {
 			x, y, z := make([]uint32, 4), make([]uint32, 4), make([]uint32, 4)
-			return []hostOp{l.op(t, "increment", 4, 1, 0, ptr(x), ptr(y)), l.op(t, "increment", 4, 1, 0, ptr(y), ptr(z))}, z
+			return []hostOp{
+				l.op(t, "increment", 4, 1, 0, ptr(x), ptr(y)),
+				l.op(t, "increment", 4, 1, 0, ptr(y), ptr(z)),
+			}, z
 		},
 	}
 	for name, race := range races {
@@ -263,7 +266,8 @@ func TestFastBarriers(t *testing.T) {
 	for _, nsg := range []uint32{1, 2, 5, 32} {
 		for _, seed := range []uint64{0, 3} {
 			n, y := uint32(100), make([]uint32, nsg)
-			if err := l.do([]hostOp{l.op(t, "meetings", 1, nsg, 0, ptr(y), unsafe.Pointer(&n))}, nil, seed); err != nil {
+			op := l.op(t, "meetings", 1, nsg, 0, ptr(y), unsafe.Pointer(&n))
+			if err := l.do([]hostOp{op}, nil, seed); err != nil {
 				t.Fatal(err)
 			}
 			if want := slices.Repeat([]uint32{n}, int(nsg)); !slices.Equal(y, want) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,7 +49,8 @@ func (b *Builder) check(ctx context.Context, u *Unit) error {
 	if err != nil {
 		return err
 	}
-	code, err := run("-S", "-emit-llvm", "-w", "-O0", "-Xclang", "-disable-llvm-passes", "-gline-tables-only", "-o", "-")
+	code, err := run("-S", "-emit-llvm", "-w", "-O0", "-Xclang", "-disable-llvm-passes", "-gline-tables-only",
+		"-o", "-")
 	if err != nil {
 		return err
 	}
@@ -83,37 +83,44 @@ func genericPointers(tree string) error {
 		if m == nil {
 			continue
 		}
-		for _, p := range treePlace.FindAllStringSubmatch(m[2], -1) {
-			if p[1] != "" && p[1] != "line" {
-				pos.File = p[1]
-			}
-			if p[2] != "" {
-				pos.Line, _ = strconv.Atoi(p[2])
-			}
-		}
+		pos.follow(m[2])
 		depth := strings.Index(lines.Text(), m[1])
-		if implicit < 0 || depth <= implicit {
-			implicit = -1
-			if strings.Contains(lines.Text(), " implicit ") {
-				implicit = depth
-			}
+		if implicit >= 0 && depth > implicit {
+			continue
+		}
+		implicit = -1
+		if strings.Contains(lines.Text(), " implicit ") {
+			implicit = depth
+			continue
 		}
 		typ := m[3]
 		if m[1] == "CXXMethodDecl" { // behind the parameters stands the space of this
 			typ, _, _ = strings.Cut(typ, "(")
 		}
 		if !strings.Contains(typ, "__generic") || !slices.Contains(declared, m[1]) ||
-			implicit >= 0 || strings.Contains(pos.File, "/shim/") {
+			strings.Contains(pos.File, "/shim/") {
 			continue
 		}
-		e := &SourceError{pos, fmt.Sprintf("pointer or reference without an address space: %s",
-			strings.ReplaceAll(typ, "__generic ", ""))}
+		e := &SourceError{pos, "pointer or reference without an address space: " +
+			strings.ReplaceAll(typ, "__generic ", "")}
 		if !seen[e.Error()] {
 			errs = append(errs, e)
 		}
 		seen[e.Error()] = true
 	}
 	return errors.Join(append(errs, lines.Err())...)
+}
+
+// follow moves p to the last place in a node's header, which tells only what differs from the place before.
+func (p *Pos) follow(header string) {
+	for _, m := range treePlace.FindAllStringSubmatch(header, -1) {
+		if m[1] != "" && m[1] != "line" {
+			p.File = m[1]
+		}
+		if m[2] != "" {
+			p.Line, _ = strconv.Atoi(m[2])
+		}
+	}
 }
 
 var (

@@ -21,7 +21,9 @@ func vectorHeader() string {
 	}
 	w.line("template <class T> struct msl_element { typedef T type; };")
 	w.line("template <class T, int N> struct msl_element<vec<T, N>> { typedef T type; };")
-	names := []string{"float", "half", "bfloat", "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong", "bool"}
+	names := []string{
+		"float", "half", "bfloat", "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong", "bool",
+	}
 	for _, t := range names {
 		for n := 2; n <= 4; n++ {
 			w.line("typedef vec<%s, %d> %s%d;", t, n, t, n)
@@ -197,8 +199,9 @@ func (w *vectorWriter) operators(n int) {
 		w.line("  MSL_FN constexpr vec& operator%s=(vec b) { return *this = *this %s b; }", op, op)
 	}
 	for _, op := range []string{"<", ">", "<=", ">=", "==", "!="} {
-		w.line("  friend MSL_FN constexpr vec<bool, %d> operator%s(vec a, vec b) { return vec<bool, %d>(%s); }", n, op, n,
-			each(n, ", ", func(i int) string { return fmt.Sprintf("a.%c %s b.%c", xyzw[i], op, xyzw[i]) }))
+		all := each(n, ", ", func(i int) string { return fmt.Sprintf("a.%c %s b.%c", xyzw[i], op, xyzw[i]) })
+		w.line("  friend MSL_FN constexpr vec<bool, %d> operator%s(vec a, vec b) { return vec<bool, %d>(%s); }",
+			n, op, n, all)
 	}
 	for _, op := range []string{"-", "~"} {
 		w.line("  friend MSL_FN constexpr vec operator%s(vec a) { return vec(%s); }", op,

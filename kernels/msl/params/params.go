@@ -117,8 +117,8 @@ func (w *writer) structure(t reflect.Type) error {
 			return fmt.Errorf("%s has two fields that become %s", t.Name(), member)
 		}
 		members = append(members, fmt.Sprintf("  %s %s%s;", name, member, dims))
-		asserts = append(asserts, fmt.Sprintf("static_assert(__builtin_offsetof(%s, %s) == %d, \"%s.%s\");", t.Name(), member,
-			f.Offset, t.Name(), member))
+		asserts = append(asserts, fmt.Sprintf("static_assert(__builtin_offsetof(%s, %s) == %d, \"%s.%s\");",
+			t.Name(), member, f.Offset, t.Name(), member))
 	}
 	if end != t.Size() {
 		return fmt.Errorf("%s has a hole of %d bytes at its end", t.Name(), t.Size()-end)

@@ -17,7 +17,8 @@ static __attribute__((noreturn)) void give_up(worker* p) {
 }
 
 static const char* waits_for(const msl_fiber* f) {
-  return f->waits == MSL_ENDED ? "has ended" : f->waits == MSL_AT_BARRIER ? "waits at a barrier" : "is in a simd operation";
+  if (f->waits == MSL_ENDED) return "has ended";
+  return f->waits == MSL_AT_BARRIER ? "waits at a barrier" : "is in a simd operation";
 }
 
 static bool together(const msl_fiber* f, const msl_fiber* g) {

@@ -1,6 +1,6 @@
-// pool.cpp: runs a list of ops stage by stage on a few threads. Threads take threadgroups of all ops of a stage from one
-// ticket; the caller works too and starts the next stage when the last threadgroup has ended. Waiting spins for some
-// microseconds, then sleeps in the kernel: cores may be shared.
+// pool.cpp: runs a list of ops stage by stage on a few threads. Threads take threadgroups of all ops of a stage from
+// one ticket; the caller works too and starts the next stage when the last threadgroup has ended. Waiting spins for
+// some microseconds, then sleeps in the kernel: cores may be shared.
 #include "runtime.h"
 
 #include <errno.h>
@@ -51,9 +51,7 @@ static uint32_t* stage_word() { return (uint32_t*)&pool.ticket + 1; }
 static void futex_wait(uint32_t* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
-static void futex_wake(uint32_t* word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
+static void futex_wake(uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
 
 void report(const char* format, ...) {
   uint32_t none = 0;
@@ -69,8 +67,10 @@ static void run_threadgroup(worker* p, uint32_t i) {
   uint32_t lo = 0, hi = pool.nops - 1;
   while (lo < hi) {  // the first op whose running sum exceeds i
     const uint32_t mid = (lo + hi) / 2;
-    if (pool.ends[mid] > i) hi = mid;
-    else lo = mid + 1;
+    if (pool.ends[mid] > i)
+      hi = mid;
+    else
+      lo = mid + 1;
   }
   const msl_op* op = &pool.ops[lo];
   const uint32_t* grid = pool.grids[lo];
@@ -240,7 +240,8 @@ static bool check(const msl_op* ops, uint32_t n, const void* step) {
   for (uint32_t i = 0; i < n; i++) {
     const msl_op* op = &ops[i];
     const uint32_t t = op->tg[0];
-    if (!op->fn || !op->args) report("op %u: no kernel or no arguments", i);
+    if (!op->fn || !op->args)
+      report("op %u: no kernel or no arguments", i);
     else if (t == 0 || t > max_simdgroups * lanes || t % lanes || op->tg[1] != 1 || op->tg[2] != 1)
       report("op %u: threadgroup of %u x %u x %u threads", i, t, op->tg[1], op->tg[2]);
     else if (op->nlimits > 2 || op->step_index > 30 || ((op->nlimits || op->step_index >= 0) && !step))
@@ -356,8 +357,10 @@ MSL_EXPORT int msl_run(msl_op* ops, uint32_t n, void* step, uint64_t seed) {
   pthread_mutex_lock(&pool.lock);
   int err = EINVAL;
   pool.failed = 0;
-  if (pool.threads == 0) report("msl_init was not called");
-  else if (!reserve(n)) report("no memory for %u ops", n);
+  if (pool.threads == 0)
+    report("msl_init was not called");
+  else if (!reserve(n))
+    report("no memory for %u ops", n);
   else if (check(ops, n, step)) {
     for (uint32_t i = 0; i < n; i++)
       if (ops[i].step_index >= 0) ops[i].args->buf[ops[i].step_index] = step;

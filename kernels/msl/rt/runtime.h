@@ -30,9 +30,9 @@ struct worker {
   msl_worker w;
   void* mapping;  // of the stacks, not yet aligned
   unsigned char* stacks;
-  void* main_sp;      // where the worker goes on when a threadgroup has ended
-  uint64_t shuffle;   // state of the generator of orders; 0: natural order
-  unsigned shape;     // simdgroups for which the fibers are prepared; 0: none
+  void* main_sp;                        // where the worker goes on when a threadgroup has ended
+  uint64_t shuffle;                     // state of the generator of orders; 0: natural order
+  unsigned shape;                       // simdgroups for which the fibers are prepared; 0: none
   unsigned char order[max_simdgroups];  // of simdgroups in this interval between barriers
   unsigned cursor;                      // in order
   unsigned fresh;                       // fast: stacks in use
@@ -51,7 +51,8 @@ MSL_FN uint64_t next_random(uint64_t* state) {
 }
 
 // Fisher-Yates, when the run is shuffled.
-template <class T> MSL_FN void shuffle(worker* p, T* v, unsigned n) {
+template <class T>
+MSL_FN void shuffle(worker* p, T* v, unsigned n) {
   if (p->shuffle == 0) return;
   for (unsigned i = n; i > 1; i--) {
     const unsigned j = next_random(&p->shuffle) % i;
@@ -62,8 +63,8 @@ template <class T> MSL_FN void shuffle(worker* p, T* v, unsigned n) {
 }
 
 // exact.cpp or fast.cpp
-void prepare(worker* p);    // after w.simdgroups has changed
-void run_group(worker* p);  // one threadgroup at w.position
+void prepare(worker* p);                              // after w.simdgroups has changed
+void run_group(worker* p);                            // one threadgroup at w.position
 void run_on_stack(worker* p, void (*body)(worker*));  // body may call run_group
 
 // pool.cpp: keeps the first message of a run.

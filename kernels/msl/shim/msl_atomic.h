@@ -23,10 +23,15 @@ enum memory_order { memory_order_relaxed = 0 };
 enum class mem_flags : uint { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
 MSL_FN constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
 
-template <class T> struct msl_operand { typedef T type; };  // takes part in no deduction, so literals convert
-template <class T> using msl_same = typename msl_operand<T>::type;
+template <class T>
+struct msl_operand {
+  typedef T type;
+};  // takes part in no deduction, so literals convert
+template <class T>
+using msl_same = typename msl_operand<T>::type;
 
-template <class T> struct atomic {
+template <class T>
+struct atomic {
   static_assert(is_same_v<T, int> || is_same_v<T, uint>, "atomics are of int and uint");
   T value;
 };
@@ -34,40 +39,55 @@ typedef atomic<int> atomic_int;
 typedef atomic<uint> atomic_uint;
 
 #ifdef MSL_STRICT
-#define MSL_ATOMIC(space)                                                                                          \
-  template <class T> T atomic_load_explicit(const volatile space atomic<T>*, memory_order);                        \
-  template <class T> void atomic_store_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                       \
-  template <class T> T atomic_exchange_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                       \
-  template <class T>                                                                                               \
-  bool atomic_compare_exchange_weak_explicit(volatile space atomic<T>*, thread T*, msl_same<T>, memory_order, memory_order); \
-  template <class T> T atomic_fetch_add_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                      \
-  template <class T> T atomic_fetch_sub_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                      \
-  template <class T> T atomic_fetch_or_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                       \
-  template <class T> T atomic_fetch_and_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                      \
-  template <class T> T atomic_fetch_xor_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                      \
-  template <class T> T atomic_fetch_max_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                      \
-  template <class T> T atomic_fetch_min_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);
+#define MSL_ATOMIC(space)                                                                                     \
+  template <class T>                                                                                          \
+  T atomic_load_explicit(const volatile space atomic<T>*, memory_order);                                      \
+  template <class T>                                                                                          \
+  void atomic_store_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                           \
+  template <class T>                                                                                          \
+  T atomic_exchange_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                           \
+  template <class T>                                                                                          \
+  bool atomic_compare_exchange_weak_explicit(volatile space atomic<T>*, thread T*, msl_same<T>, memory_order, \
+                                             memory_order);                                                   \
+  template <class T>                                                                                          \
+  T atomic_fetch_add_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                          \
+  template <class T>                                                                                          \
+  T atomic_fetch_sub_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                          \
+  template <class T>                                                                                          \
+  T atomic_fetch_or_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                           \
+  template <class T>                                                                                          \
+  T atomic_fetch_and_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                          \
+  template <class T>                                                                                          \
+  T atomic_fetch_xor_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                          \
+  template <class T>                                                                                          \
+  T atomic_fetch_max_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);                          \
+  template <class T>                                                                                          \
+  T atomic_fetch_min_explicit(volatile space atomic<T>*, msl_same<T>, memory_order);
 MSL_ATOMIC(device)
 MSL_ATOMIC(threadgroup)
 #undef MSL_ATOMIC
 #else
-template <class T> MSL_FN T atomic_load_explicit(const volatile atomic<T>* p, memory_order) {
+template <class T>
+MSL_FN T atomic_load_explicit(const volatile atomic<T>* p, memory_order) {
   return __atomic_load_n(&p->value, __ATOMIC_RELAXED);
 }
-template <class T> MSL_FN void atomic_store_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) {
+template <class T>
+MSL_FN void atomic_store_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) {
   __atomic_store_n(&p->value, x, __ATOMIC_RELAXED);
 }
-template <class T> MSL_FN T atomic_exchange_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) {
+template <class T>
+MSL_FN T atomic_exchange_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) {
   return __atomic_exchange_n(&p->value, x, __ATOMIC_RELAXED);
 }
 template <class T>
-MSL_FN bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* p, T* e, msl_same<T> x, memory_order, memory_order) {
+MSL_FN bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* p, T* e, msl_same<T> x, memory_order,
+                                                  memory_order) {
   return __atomic_compare_exchange_n(&p->value, e, x, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
-#define MSL_FETCH(op)                                                                               \
-  template <class T>                                                                                \
-  MSL_FN T atomic_fetch_##op##_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) {       \
-    return __atomic_fetch_##op(&p->value, x, __ATOMIC_RELAXED);                                     \
+#define MSL_FETCH(op)                                                                         \
+  template <class T>                                                                          \
+  MSL_FN T atomic_fetch_##op##_explicit(volatile atomic<T>* p, msl_same<T> x, memory_order) { \
+    return __atomic_fetch_##op(&p->value, x, __ATOMIC_RELAXED);                               \
   }
 MSL_FETCH(add)
 MSL_FETCH(sub)

@@ -1,7 +1,8 @@
 // msl_entry.h: an entry point binds a kernel's parameters by their types and the attributes that the generator names.
 #pragma once
 
-template <int N> struct msl_buffer {};
+template <int N>
+struct msl_buffer {};
 struct msl_position_in_grid {};
 struct msl_group_in_grid {};
 struct msl_position_in_group {};
@@ -18,17 +19,21 @@ namespace msl {
 using namespace metal;
 
 // A value of three parts as the type that the kernel asks for: uint, uint2, uint3 or of ushort.
-template <class P> struct as {
+template <class P>
+struct as {
   static MSL_FN P from(uint3 v) { return P(v.x); }
 };
-template <class T> struct as<vec<T, 2>> {
+template <class T>
+struct as<vec<T, 2>> {
   static MSL_FN vec<T, 2> from(uint3 v) { return vec<T, 2>(T(v.x), T(v.y)); }
 };
-template <class T> struct as<vec<T, 3>> {
+template <class T>
+struct as<vec<T, 3>> {
   static MSL_FN vec<T, 3> from(uint3 v) { return vec<T, 3>(T(v.x), T(v.y), T(v.z)); }
 };
 
-template <class P> struct parameter {
+template <class P>
+struct parameter {
   static MSL_FN P get(msl_ctx c, msl_position_in_grid) {
     uint3 v = msl_get_group_in_grid(c);
     v.x = v.x * msl_get_threads(c) + msl_get_index(c);
@@ -44,40 +49,59 @@ template <class P> struct parameter {
   static MSL_FN P get(msl_ctx c, msl_simdgroups) { return P(msl_get_simdgroups(c)); }
   static MSL_FN P get(msl_ctx, msl_width) { return P(MSL_WIDTH); }
 };
-template <class T> struct parameter<T*> {
-  template <int N> static MSL_FN T* get(msl_ctx c, msl_buffer<N>) { return (T*)msl_get_buffer(c, N); }
+template <class T>
+struct parameter<T*> {
+  template <int N>
+  static MSL_FN T* get(msl_ctx c, msl_buffer<N>) {
+    return (T*)msl_get_buffer(c, N);
+  }
 };
-template <class T> struct parameter<T&> {
-  template <int N> static MSL_FN T& get(msl_ctx c, msl_buffer<N>) { return *(T*)msl_get_buffer(c, N); }
+template <class T>
+struct parameter<T&> {
+  template <int N>
+  static MSL_FN T& get(msl_ctx c, msl_buffer<N>) {
+    return *(T*)msl_get_buffer(c, N);
+  }
 };
 // Buffer 0 is the parameter struct, which nothing writes: a copy stays in registers where a reference may alias.
-template <class T> struct parameter<const T&> {
+template <class T>
+struct parameter<const T&> {
   static MSL_FN T get(msl_ctx c, msl_buffer<0>) { return *(const T*)msl_get_buffer(c, 0); }
-  template <int N> static MSL_FN const T& get(msl_ctx c, msl_buffer<N>) { return *(const T*)msl_get_buffer(c, N); }
+  template <int N>
+  static MSL_FN const T& get(msl_ctx c, msl_buffer<N>) {
+    return *(const T*)msl_get_buffer(c, N);
+  }
 };
 
-template <class F> struct signature;
-template <class R, class... A> struct signature<R (*)(msl_ctx, A...)> {
-  template <auto Fn, class... D> static MSL_FN void call(msl_ctx c) { Fn(c, parameter<A>::get(c, D{})...); }
+template <class F>
+struct signature;
+template <class R, class... A>
+struct signature<R (*)(msl_ctx, A...)> {
+  template <auto Fn, class... D>
+  static MSL_FN void call(msl_ctx c) {
+    Fn(c, parameter<A>::get(c, D{})...);
+  }
 };
 
 // Bytes of the frame type in parentheses.
-template <class F> struct frame;
-template <class T> struct frame<void(T)> {
+template <class F>
+struct frame;
+template <class T>
+struct frame<void(T)> {
   static constexpr unsigned bytes = __is_same(T, msl_no_frame) ? 0 : sizeof(T);
 };
 }  // namespace msl
 
 #ifdef MSL_PTX
-#define MSL_ENTRY(name, fn, frame, ...)                                                       \
-  extern "C" __attribute__((global)) void name(msl_args msl_a) {                              \
-    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&msl_a});                    \
+#define MSL_ENTRY(name, fn, frame, ...)                                       \
+  extern "C" __attribute__((global)) void name(msl_args msl_a) {              \
+    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&msl_a}); \
   }
 #else
-#define MSL_ENTRY(name, fn, frame_type, ...)                                                  \
-  extern "C" __attribute__((visibility("hidden"))) void msl_e_##name(msl_fiber* msl_f) {      \
-    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{msl_f});                  \
-  }                                                                                           \
-  extern "C" __attribute__((visibility("hidden"))) const unsigned msl_bytes_##name;               \
+#define MSL_ENTRY(name, fn, frame_type, ...)                                             \
+  extern "C" __attribute__((visibility("hidden"))) void msl_e_##name(msl_fiber* msl_f) { \
+    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{msl_f});             \
+  }                                                                                      \
+  extern "C" __attribute__((visibility("hidden"))) const unsigned msl_bytes_##name;      \
   const unsigned msl_bytes_##name = msl::frame<void frame_type>::bytes;
 #endif

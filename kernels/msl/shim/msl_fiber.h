@@ -69,9 +69,9 @@ MSL_FN void msl_switch(void** save, void* to) {
       "popq %%rbp"
       : "+D"(save), "+S"(to)
       :
-      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc", "xmm0", "xmm1",
-        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-        "xmm15");
+      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc", "xmm0",
+        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+        "xmm14", "xmm15");
 }
 
 // The last lane of a simdgroup reports that all of them wait, or that it is the only one to do so.
@@ -84,8 +84,10 @@ MSL_FN void msl_yield(unsigned what, const char* file, unsigned line) {
   f->waits = what;
   f->file = file;
   f->line = line;
-  if (f->next) msl_switch(&f->sp, f->next->sp);
-  else msl_wait(f);
+  if (f->next)
+    msl_switch(&f->sp, f->next->sp);
+  else
+    msl_wait(f);
 }
 #else
 MSL_FN void msl_yield(unsigned, const char*, unsigned) {

@@ -11,14 +11,21 @@ MSL_FN void threadgroup_barrier(mem_flags MSL_SITE) { msl_yield(MSL_AT_BARRIER, 
 #if MSL_WIDTH == 1
 // One lane a simdgroup: simd operations cost nothing, and inner loops become vector code.
 MSL_FN void simdgroup_barrier(mem_flags) {}
-template <class T, class Op> MSL_FN T msl_reduce(T v, Op, const char*, unsigned) { return v; }
-template <class T> MSL_FN T msl_prefix(T v, bool inclusive, const char*, unsigned) { return inclusive ? v : T(0); }
+template <class T, class Op>
+MSL_FN T msl_reduce(T v, Op, const char*, unsigned) {
+  return v;
+}
+template <class T>
+MSL_FN T msl_prefix(T v, bool inclusive, const char*, unsigned) {
+  return inclusive ? v : T(0);
+}
 #else
 MSL_FN void simdgroup_barrier(mem_flags MSL_SITE) { msl_yield(MSL_AT_SIMD, MSL_AT); }
 MSL_FN uint msl_lane_index() { return msl_self()->lane; }
 
 // Puts this lane's value up and returns the values of all lanes once they are there.
-template <class T> MSL_FN T* msl_exchange(T v, const char* file, unsigned line) {
+template <class T>
+MSL_FN T* msl_exchange(T v, const char* file, unsigned line) {
   static_assert(sizeof(T) <= 16, "a lane exchanges at most 16 bytes");
   msl_fiber* f = msl_self();
   T* all = (T*)f->group->slot[f->half ^= 1];
@@ -26,12 +33,14 @@ template <class T> MSL_FN T* msl_exchange(T v, const char* file, unsigned line) 
   msl_yield(MSL_AT_SIMD, file, line);
   return all;
 }
-template <class T> MSL_FN T msl_shuffle(T v, uint lane, const char* file, unsigned line) {
+template <class T>
+MSL_FN T msl_shuffle(T v, uint lane, const char* file, unsigned line) {
   return msl_exchange(v, file, line)[lane & 31];
 }
 
 // The last lane reduces, in the order of a butterfly: distances 16, 8, 4, 2, 1.
-template <class T, class Op> MSL_FN T msl_reduce(T v, Op op, const char* file, unsigned line) {
+template <class T, class Op>
+MSL_FN T msl_reduce(T v, Op op, const char* file, unsigned line) {
   static_assert(sizeof(T) <= 16, "a lane exchanges at most 16 bytes");
   msl_fiber* f = msl_self();
   T* all = (T*)f->group->slot[f->half ^= 1];
@@ -47,7 +56,8 @@ template <class T, class Op> MSL_FN T msl_reduce(T v, Op op, const char* file, u
   msl_yield(MSL_AT_SIMD, file, line);
   return *result;
 }
-template <class T> MSL_FN T msl_prefix(T v, bool inclusive, const char* file, unsigned line) {
+template <class T>
+MSL_FN T msl_prefix(T v, bool inclusive, const char* file, unsigned line) {
   const T* all = msl_exchange(v, file, line);
   const uint end = msl_self()->lane + (inclusive ? 1 : 0);
   T sum = T(0);
@@ -82,7 +92,7 @@ MSL_FN uint msl_get_lane(msl_ctx c) { return MSL_WIDTH == 1 ? 0 : c.f->lane; }
 MSL_FN uint msl_get_index(msl_ctx c) { return c.f->simdgroup * MSL_WIDTH + msl_get_lane(c); }
 MSL_FN void* msl_get_buffer(msl_ctx c, int i) { return c.f->worker->args->buf[i]; }
 
-#define MSL_FRAME(...)                                                                                   \
-  typedef __VA_ARGS__ msl_frame_t;                                                                       \
-  static_assert(sizeof(msl_frame_t) <= MSL_FRAME_BYTES, "more than 32 KiB of threadgroup memory");       \
+#define MSL_FRAME(...)                                                                             \
+  typedef __VA_ARGS__ msl_frame_t;                                                                 \
+  static_assert(sizeof(msl_frame_t) <= MSL_FRAME_BYTES, "more than 32 KiB of threadgroup memory"); \
   msl_frame_t& msl_frame = *(msl_frame_t*)msl_c.f->worker->frame;

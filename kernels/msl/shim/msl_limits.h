@@ -20,15 +20,17 @@
 #define M_E_F 2.71828182845904523536f
 
 namespace metal {
-template <class T> struct numeric_limits;
+template <class T>
+struct numeric_limits;
 
-#define MSL_INTEGER_LIMITS(T, lo, hi, n)                                   \
-  template <> struct numeric_limits<T> {                                   \
-    static constexpr bool is_integer = true, is_signed = __is_signed(T);   \
-    static constexpr int digits = n;                                       \
-    static constexpr T min() { return lo; }                                \
-    static constexpr T max() { return hi; }                                \
-    static constexpr T lowest() { return lo; }                             \
+#define MSL_INTEGER_LIMITS(T, lo, hi, n)                                 \
+  template <>                                                            \
+  struct numeric_limits<T> {                                             \
+    static constexpr bool is_integer = true, is_signed = __is_signed(T); \
+    static constexpr int digits = n;                                     \
+    static constexpr T min() { return lo; }                              \
+    static constexpr T max() { return hi; }                              \
+    static constexpr T lowest() { return lo; }                           \
   };
 MSL_INTEGER_LIMITS(char, -128, 127, 7)
 MSL_INTEGER_LIMITS(uchar, 0, 255, 8)
@@ -40,16 +42,17 @@ MSL_INTEGER_LIMITS(long, (-9223372036854775807l - 1), 9223372036854775807l, 63)
 MSL_INTEGER_LIMITS(ulong, 0, 18446744073709551615ul, 64)
 #undef MSL_INTEGER_LIMITS
 
-#define MSL_FLOAT_LIMITS(T, smallest, largest, eps, n)                       \
-  template <> struct numeric_limits<T> {                                     \
-    static constexpr bool is_integer = false, is_signed = true;              \
-    static constexpr int digits = n;                                         \
-    static constexpr T min() { return T(smallest); }                         \
-    static constexpr T max() { return T(largest); }                          \
-    static constexpr T lowest() { return T(-largest); }                      \
-    static constexpr T epsilon() { return T(eps); }                          \
-    static constexpr T infinity() { return T(__builtin_inff()); }            \
-    static constexpr T quiet_NaN() { return T(__builtin_nanf("")); }         \
+#define MSL_FLOAT_LIMITS(T, smallest, largest, eps, n)               \
+  template <>                                                        \
+  struct numeric_limits<T> {                                         \
+    static constexpr bool is_integer = false, is_signed = true;      \
+    static constexpr int digits = n;                                 \
+    static constexpr T min() { return T(smallest); }                 \
+    static constexpr T max() { return T(largest); }                  \
+    static constexpr T lowest() { return T(-largest); }              \
+    static constexpr T epsilon() { return T(eps); }                  \
+    static constexpr T infinity() { return T(__builtin_inff()); }    \
+    static constexpr T quiet_NaN() { return T(__builtin_nanf("")); } \
   };
 MSL_FLOAT_LIMITS(float, 1.175494351e-38f, 3.402823466e+38f, 1.192092896e-07f, 24)
 MSL_FLOAT_LIMITS(half, 6.103515625e-05f, 65504.0f, 0.0009765625f, 11)

@@ -52,12 +52,16 @@ struct bfloat {
 };
 
 // Arithmetic of two bfloats gives a bfloat; with a float it gives a float by conversion.
-template <bool> struct msl_if_bfloat {};
-template <> struct msl_if_bfloat<true> { typedef bfloat type; };
-#define MSL_BFLOAT_OP(op)                                                                                      \
-  template <class A, class B>                                                                                  \
+template <bool>
+struct msl_if_bfloat {};
+template <>
+struct msl_if_bfloat<true> {
+  typedef bfloat type;
+};
+#define MSL_BFLOAT_OP(op)                                                                                             \
+  template <class A, class B>                                                                                         \
   MSL_FN constexpr typename msl_if_bfloat<__is_same(A, bfloat) && __is_same(B, bfloat)>::type operator op(A a, B b) { \
-    return bfloat(float(a) op float(b));                                                                       \
+    return bfloat(float(a) op float(b));                                                                              \
   }
 MSL_BFLOAT_OP(+)
 MSL_BFLOAT_OP(-)
@@ -67,7 +71,8 @@ MSL_BFLOAT_OP(/)
 MSL_FN constexpr bfloat operator-(bfloat a) { return bfloat(-float(a)); }
 
 namespace metal {
-template <class T, T v> struct integral_constant {
+template <class T, T v>
+struct integral_constant {
   static constexpr T value = v;
   typedef T value_type;
   typedef integral_constant type;
@@ -75,27 +80,52 @@ template <class T, T v> struct integral_constant {
 };
 typedef integral_constant<bool, true> true_type;
 typedef integral_constant<bool, false> false_type;
-template <bool B> using bool_constant = integral_constant<bool, B>;
+template <bool B>
+using bool_constant = integral_constant<bool, B>;
 
-template <bool B, class T = void> struct enable_if {};
-template <class T> struct enable_if<true, T> { typedef T type; };
-template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::type;
-template <bool B, class T, class F> struct conditional { typedef T type; };
-template <class T, class F> struct conditional<false, T, F> { typedef F type; };
-template <bool B, class T, class F> using conditional_t = typename conditional<B, T, F>::type;
+template <bool B, class T = void>
+struct enable_if {};
+template <class T>
+struct enable_if<true, T> {
+  typedef T type;
+};
+template <bool B, class T = void>
+using enable_if_t = typename enable_if<B, T>::type;
+template <bool B, class T, class F>
+struct conditional {
+  typedef T type;
+};
+template <class T, class F>
+struct conditional<false, T, F> {
+  typedef F type;
+};
+template <bool B, class T, class F>
+using conditional_t = typename conditional<B, T, F>::type;
 
-template <class A, class B> inline constexpr bool is_same_v = __is_same(A, B);
-template <class A, class B> struct is_same : bool_constant<__is_same(A, B)> {};
-template <class A> using remove_cv_t = __remove_cv(A);
-template <class A> using remove_reference_t = __remove_reference_t(A);
-template <class A> inline constexpr bool is_floating_point_v =
-    is_same_v<A, float> || is_same_v<A, half> || is_same_v<A, bfloat>;
-template <class A> inline constexpr bool is_integral_v = __is_integral(A);
-template <class A> inline constexpr bool is_arithmetic_v = is_integral_v<A> || is_floating_point_v<A>;
-template <class A> inline constexpr bool is_signed_v = __is_signed(A);
-template <class A> inline constexpr bool is_unsigned_v = __is_unsigned(A);
-template <class A> struct is_floating_point : bool_constant<is_floating_point_v<A>> {};
-template <class A> struct is_integral : bool_constant<is_integral_v<A>> {};
-template <class A> using make_unsigned_t = __make_unsigned(A);
-template <class A> using make_signed_t = __make_signed(A);
+template <class A, class B>
+inline constexpr bool is_same_v = __is_same(A, B);
+template <class A, class B>
+struct is_same : bool_constant<__is_same(A, B)> {};
+template <class A>
+using remove_cv_t = __remove_cv(A);
+template <class A>
+using remove_reference_t = __remove_reference_t(A);
+template <class A>
+inline constexpr bool is_floating_point_v = is_same_v<A, float> || is_same_v<A, half> || is_same_v<A, bfloat>;
+template <class A>
+inline constexpr bool is_integral_v = __is_integral(A);
+template <class A>
+inline constexpr bool is_arithmetic_v = is_integral_v<A> || is_floating_point_v<A>;
+template <class A>
+inline constexpr bool is_signed_v = __is_signed(A);
+template <class A>
+inline constexpr bool is_unsigned_v = __is_unsigned(A);
+template <class A>
+struct is_floating_point : bool_constant<is_floating_point_v<A>> {};
+template <class A>
+struct is_integral : bool_constant<is_integral_v<A>> {};
+template <class A>
+using make_unsigned_t = __make_unsigned(A);
+template <class A>
+using make_signed_t = __make_signed(A);
 }  // namespace metal
