@@ -32,8 +32,8 @@ class Arms:
 
     def __init__(self, options):
         self.model = str(Path(options.model).resolve())
-        self.ask = [str(ROOT / "bin/sotto"), "ask", "--model", self.model, "--temperature", "0",
-                    "--max-tokens", str(options.tokens), "-f", str(PROMPT)]
+        self.ask = [str(ROOT / "bin/sotto"), "ask", "--model", self.model, "--raw",
+                    "--temperature", "0", "--max-tokens", str(options.tokens), "-f", str(PROMPT)]
         self.env = dict(os.environ, XDG_CACHE_HOME=str(OUT / "cache"), XDG_DATA_HOME=str(OUT / "data"))
         self.gemv_pattern = options.gemv
         self.gemv_test = OUT / "gemv.test"

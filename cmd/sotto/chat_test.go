@@ -17,7 +17,7 @@ func turns(t *testing.T, o output) [][2]string {
 		if !ok || strings.TrimSpace(answer) == "" {
 			t.Fatalf("no answer to %q in %q", message, o.out)
 		}
-		list = append(list, [2]string{message, answer})
+		list = append(list, [2]string{message, strings.TrimSuffix(answer, "\n")})
 	}
 	return list
 }
@@ -34,7 +34,7 @@ func TestChatFromPipe(t *testing.T) {
 			t.Errorf("turn %d: message %q, want %q", i, got[i][0], want[i])
 		}
 	}
-	if alone := ask(t, "Hello!").Text + "\n"; got[0][1] != alone {
+	if alone := ask(t, "Hello!").Text; got[0][1] != alone {
 		t.Errorf("first answer %q, want %q", got[0][1], alone)
 	}
 	if !strings.Contains(got[1][1], "123") {

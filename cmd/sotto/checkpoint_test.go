@@ -144,7 +144,9 @@ func TestCheckpointRefused(t *testing.T) {
 			c.edit("config.json", `"model_type": "qwen3_5_moe",`, `"model_type": "qwen3_5_moe",,`)
 		}, []string{"config.json:9:", "invalid character ','"}},
 		{"empty config", func(c checkpoint) { c.write("config.json", "") }, []string{"config.json"}},
-		{"config that is a list", func(c checkpoint) { c.write("config.json", "[]") }, []string{"config.json", "not a JSON object"}},
+		{"config that is a list", func(c checkpoint) {
+			c.write("config.json", "[]")
+		}, []string{"config.json", "not a JSON object"}},
 		{"infinite integer", func(c checkpoint) {
 			c.edit("config.json", `"hidden_size": 256`, `"hidden_size": Infinity`)
 		}, []string{"config.json", "hidden_size"}},

@@ -96,7 +96,8 @@ func (s *screen) prompt() string {
 
 func TestChatOnTerminal(t *testing.T) {
 	s := newScreen(t, "chat", "--temperature", "0")
-	if banner := s.prompt(); !strings.Contains(banner, "tiny built-in model") || !strings.Contains(banner, "Ctrl-D leaves") {
+	banner := s.prompt()
+	if !strings.Contains(banner, "tiny built-in model") || !strings.Contains(banner, "Ctrl-D leaves") {
 		t.Errorf("banner %q", banner)
 	}
 	s.types("My name is Bertha.\r")

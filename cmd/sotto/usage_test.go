@@ -21,6 +21,8 @@ func TestCommandLineRefused(t *testing.T) {
 		{"argument of models", "models hello", `unexpected argument "hello"`},
 		{"no value", "ask hi --seed", "flag needs an argument: --seed"},
 		{"no question", "ask", "no question"},
+		{"empty question", "ask ''", "no question"},
+		{"empty file", "ask -f /dev/null", "no question"},
 
 		{"dtype", "ask hi --dtype f16", `--dtype "f16": want bf16 or f32`},
 		{"chunk too small", "ask hi --chunk 0", "--chunk 0: want 1 to 4096"},
@@ -68,10 +70,10 @@ func TestTextRefused(t *testing.T) {
 	}{
 		{"argument", "", []string{"ask", "a\xffb"}, []string{"not valid UTF-8", "0xff at offset 1, line 1"}},
 		{"file", "", []string{"ask", "-f", bad}, []string{"not valid UTF-8", "0xfe at offset 18, line 2"}},
-		{"pipe", "half a character \xe2\x82", []string{"ask"}, []string{"not valid UTF-8", "0xe2 at offset 17, line 1"}},
+		{"pipe", "half a letter: \xe2\x82", []string{"ask"}, []string{"not valid UTF-8", "0xe2 at offset 15, line 1"}},
 		{"message", "caf\xe9\n", []string{"chat"}, []string{"the message is not valid UTF-8", "0xe9 at offset 3"}},
-		{"system prompt", "", []string{"ask", "hi", "--system", "\x80"}, []string{"the system prompt is not valid UTF-8"}},
-		{"chat's system prompt", "hi", []string{"chat", "--system", "\x80"}, []string{"the system prompt is not valid UTF-8"}},
+		{"system prompt", "", []string{"ask", "hi", "--system", "\x80"}, []string{"system prompt is not valid UTF-8"}},
+		{"chat's system prompt", "hi", []string{"chat", "--system", "\x80"}, []string{"system prompt is not valid"}},
 		{"stop", "", []string{"ask", "hi", "--stop", "\x80"}, []string{"--stop", "is not valid UTF-8"}},
 		{"no file", "", []string{"ask", "-f", bad + ".txt"}, []string{"letter.txt.txt", "no such file"}},
 		{"folder as file", "", []string{"ask", "-f", filepath.Dir(bad)}, []string{"is a directory"}},
@@ -89,6 +91,27 @@ func TestTextRefused(t *testing.T) {
 			}
 			refused(t, o, code, tt.want...)
 		})
+	}
+}
+
+// TestNoRoomForAnswer holds that an answer that nobody could read is no success.
+func TestNoRoomForAnswer(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no full device here: %v", err)
+	}
+	defer full.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for _, args := range [][]string{{"ask", "hi"}, {"ask", "--json", "hi"}, {"chat"}, {"models"}, {"--help"}} {
+		errs := &strings.Builder{}
+		code := run(args, terminal{in: null, out: full, err: errs})
+		if code != exitFailure || !strings.Contains(errs.String(), "sotto: write /dev/full: no space left") {
+			t.Errorf("sotto %v: exit code %d, %q", args, code, errs)
+		}
 	}
 }
 
