@@ -24,27 +24,28 @@ kernel void argmax(constant ArgmaxParams& p [[buffer(0)]], device StepBuffer& st
   advance(step, a.id == NO_ID ? 0 : a.id, 0.0f, a.nan != 0 ? RING_NAN : 0);
 }
 
-// Weights of the logits from..to of a chunk, one thread's share.
+// Sum of the weights of n logits, one thread's share.
 inline float chunk_weights(device const float* l, uint n, float best, uint t, uint threads) {
   float s[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-  const uint whole = n / 8 * 8;
-  for (uint i = 8 * t; i < whole; i += 8 * threads) {
+  for (uint i = 8 * t; i < n; i += 8 * threads) {
+    float v[8];
+    load_octet(l, i, n, v);
     VEC_LOOP
-    for (uint j = 0; j < 8; j++) s[j] += weight(l[i + j], best);
+    for (uint j = 0; j < 8; j++) s[j] += weight(v[j], best);
   }
-  float sum = sum8(s);
-  for (uint i = whole + t; i < n; i += threads) sum += weight(l[i], best);
-  return sum;
+  return sum8(s);
 }
 
 // Best score of the logits of a chunk that min-p keeps, one thread's share. base is a multiple of 4.
 inline Arg chunk_draw(device const StepParams& s, device const float* l, uint base, uint n, float inv, float floor,
                       uint t, uint threads) {
   Arg a = no_arg();
-  for (uint i = 4 * t; i < n; i += 4 * threads) {
-    const uint4 bits = token_bits(s, (base + i) / 4);
-    for (uint j = 0; j < min(n - i, 4u); j++) {
-      if (l[i + j] >= floor) arg_take(a, score(l[i + j], inv, bits[j]), base + i + j);
+  for (uint i = 8 * t; i < n; i += 8 * threads) {
+    float v[8], scores[8];
+    load_octet(l, i, n, v);
+    score_octet(s, base + i, inv, v, scores);
+    for (uint j = 0; j < min(n - i, 8u); j++) {
+      if (v[j] >= floor) arg_take(a, scores[j], base + i + j);
     }
   }
   return a;
@@ -69,7 +70,7 @@ kernel void sample_process(constant SampleParams& p [[buffer(0)]], device const 
   threadgroup float vals[32];
   threadgroup uint ids[32];
   threadgroup uint found[2];
-  threadgroup atomic_uint hist[DIGITS];
+  threadgroup Counter hist[DIGITS];
   if (step.p.active == 0) return;
   const Group g = {vals, ids, lane, sg, nsg};
   const uint t = group_thread(g), threads = group_threads(g);
@@ -106,7 +107,7 @@ kernel void sample_select(constant SampleParams& p [[buffer(0)]], device const S
   threadgroup float vals[32];
   threadgroup uint ids[32];
   threadgroup uint found[2];
-  threadgroup atomic_uint hist[DIGITS];
+  threadgroup Counter hist[DIGITS];
   threadgroup Cand sorted[MAX_CANDS];
   const Plan plan = make_plan(step.p, p.n);
   if (step.p.active == 0 || plan.cands == 0) return;

@@ -8,13 +8,16 @@ struct Kept {
   uint last;
 };
 
-// Sum of the weights of all tokens above key, over the threadgroup.
-inline float mass_above(Group g, device const float* l, uint n, float best, uint key) {
-  float s = 0.0f;
-  for (uint i = group_thread(g); i < n; i += group_threads(g)) {
-    if (order_key(l[i]) > key) s += weight(l[i], best);
+// Sum of the weights of all tokens above a logit, over the threadgroup.
+inline float mass_above(Group g, device const float* l, uint n, float best, float low) {
+  float s[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+  for (uint i = 8 * group_thread(g); i < n; i += 8 * group_threads(g)) {
+    float v[8];
+    load_octet(l, i, n, v);
+    VEC_LOOP
+    for (uint j = 0; j < 8; j++) s[j] += v[j] > low ? weight(v[j], best) : 0.0f;
   }
-  return group_sum_f(g, s);
+  return group_sum_f(g, sum8(s));
 }
 
 inline uint count_above(Group g, device const float* l, uint n, uint key) {
@@ -33,12 +36,12 @@ inline uint count_equal(Group g, device const float* l, uint n, uint key, uint l
 // Kept tokens when they are more than the candidates: found by bisection of the keys, with passes over all logits.
 inline Kept keep_wide(Group g, device const StepParams& s, Plan plan, device const float* l, uint n, float best,
                       float sum) {
-  Kept kept = {0, NO_ID};
+  Kept kept = {LOWEST_KEY, NO_ID};
   if (plan.top_p < 1.0f) {  // least key above which there is less than top_p
     uint hi = order_key(best);
     while (kept.key < hi) {
       const uint mid = kept.key + (hi - kept.key) / 2;
-      if (mass_above(g, l, n, best, mid) < plan.top_p * sum) {
+      if (mass_above(g, l, n, best, key_logit(mid)) < plan.top_p * sum) {
         hi = mid;
       } else {
         kept.key = mid + 1;
@@ -75,20 +78,21 @@ inline Kept keep_wide(Group g, device const StepParams& s, Plan plan, device con
 // Best score of all kept tokens.
 inline Arg draw_wide(Group g, device const StepParams& s, Plan plan, device const float* l, uint n, Kept kept) {
   Arg a = no_arg();
-  for (uint i = 4 * group_thread(g); i < n; i += 4 * group_threads(g)) {
-    const uint4 bits = token_bits(s, i / 4);
-    for (uint j = 0; j < min(n - i, 4u); j++) {
-      const uint key = order_key(l[i + j]);
-      if (key > kept.key || (key == kept.key && i + j <= kept.last)) {
-        arg_take(a, score(l[i + j], plan.inv, bits[j]), i + j);
-      }
+  for (uint i = 8 * group_thread(g); i < n; i += 8 * group_threads(g)) {
+    float v[8], scores[8];
+    load_octet(l, i, n, v);
+    score_octet(s, i, plan.inv, v, scores);
+    for (uint j = 0; j < min(n - i, 8u); j++) {
+      const uint key = order_key(v[j]);
+      if (key > kept.key || (key == kept.key && i + j <= kept.last)) arg_take(a, scores[j], i + j);
     }
   }
   group_arg(g, a);
   return a;
 }
 
-// Number of the first n sorted candidates that top-p and min-p keep; n when more than the candidates may be kept.
+// Number of the first n sorted candidates that top-p and min-p keep; n when more than the candidates may be kept. One
+// thread's work: few candidates are looked at.
 inline uint keep_cands(device const StepParams& s, Plan plan, device const Cand* cands, uint n, float best, float sum) {
   const float floor = min_p_floor(s, best), limit = plan.top_p * sum;
   float mass = 0.0f;
@@ -123,7 +127,10 @@ inline Arg draw(Group g, constant SampleParams& p, device const StepParams& s, P
   }
   const bool bounded = plan.top_k > 0 && plan.top_k <= MAX_CANDS;
   const uint n = bounded ? min(plan.top_k, plan.cands) : plan.cands;
-  const uint kept = keep_cands(s, plan, cands, n, best.value, sum);
+  if (group_thread(g) == 0) g.ids[0] = keep_cands(s, plan, cands, n, best.value, sum);
+  threadgroup_barrier(mem_flags::mem_threadgroup);  // counted
+  const uint kept = g.ids[0];
+  threadgroup_barrier(mem_flags::mem_threadgroup);  // and read
   if (kept < n || bounded || n == p.n) return draw_cands(g, s, plan, cands, kept);
   return draw_wide(g, s, plan, logits, p.n, keep_wide(g, s, plan, logits, p.n, best.value, sum));
 }

@@ -113,3 +113,25 @@ inline float score(float l, float inv, uint bits) { return fma(l, inv, gumbel(bi
 inline uint4 token_bits(device const StepParams& s, uint quad) {
   return philox(uint4(quad, s.step, s.slot, 0), uint2(s.seed_lo, s.seed_hi));
 }
+
+// Logits i to i + 7 of n; -infinity beyond the last.
+inline void load_octet(device const float* l, uint i, uint n, thread float (&v)[8]) {
+  if (i + 8 <= n) {
+    VEC_LOOP
+    for (uint j = 0; j < 8; j++) v[j] = l[i + j];
+  } else {
+    for (uint j = 0; j < 8; j++) v[j] = i + j < n ? l[i + j] : -INFINITY;
+  }
+}
+
+// Scores of tokens id to id + 7, id a multiple of 4, from their logits.
+inline void score_octet(device const StepParams& s, uint id, float inv, thread const float (&v)[8],
+                        thread float (&out)[8]) {
+  uint bits[8];
+  for (uint h = 0; h < 2; h++) {
+    const uint4 w = token_bits(s, id / 4 + h);
+    for (uint j = 0; j < 4; j++) bits[4 * h + j] = w[j];
+  }
+  VEC_LOOP
+  for (uint j = 0; j < 8; j++) out[j] = score(v[j], inv, bits[j]);
+}
