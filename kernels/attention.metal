@@ -24,6 +24,7 @@
 // Numerics: f32; queries and keys are rounded to T. Bit-equal to attn_store and attn_rows (common/attention.h).
 // Source: Dao et al., "Flash-Decoding" (2023) for the split over keys.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(128)]]
 kernel void attn_decode(constant AttnParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                         device const T* row [[buffer(2)]], device const bfloat* q_norm [[buffer(3)]],
                         device const bfloat* k_norm [[buffer(4)]], device T* k [[buffer(5)]],
@@ -100,6 +101,7 @@ kernel void attn_decode(constant AttnParams& p [[buffer(0)]], device const StepB
 // Numerics: f32, one rounding.
 // Source: as attn_decode.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(128)]]
 kernel void attn_merge(constant AttnMergeParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                        device const float* part_o [[buffer(2)]], device const float* part_ml [[buffer(3)]],
                        device const T* row [[buffer(4)]], device T* a [[buffer(5)]],

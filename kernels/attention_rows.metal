@@ -18,6 +18,7 @@
 // Numerics: f32, one rounding.
 // Source: Su et al., "RoFormer" (2021), half-split pairs.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(128)]]
 kernel void attn_store(constant AttnParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                        device const T* rows [[buffer(2)]], device const bfloat* q_norm [[buffer(3)]],
                        device const bfloat* k_norm [[buffer(4)]], device T* q [[buffer(5)]], device T* k [[buffer(6)]],
@@ -62,6 +63,7 @@ kernel void attn_store(constant AttnParams& p [[buffer(0)]], device const StepBu
 // Numerics: f32, one rounding.
 // Source: Milakov, Gimelshein, "Online normalizer calculation for softmax" (2018).
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(128)]]
 kernel void attn_rows(constant AttnMergeParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                       device const T* q_rows [[buffer(2)]], device const T* k [[buffer(3)]],
                       device const T* v [[buffer(4)]], device const T* rows [[buffer(5)]], device T* a [[buffer(6)]],

@@ -28,6 +28,7 @@
 // Numerics: f32; q, k, v and y are rounded to T (common/delta.h). Bit-equal to delta_conv and delta_scan.
 // Source: Yang, Kautz, Hatamizadeh, "Gated Delta Networks" (2024), recurrent form; L2 norm with eps on the sum.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(512)]]
 kernel void delta_step(constant DeltaParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                        device const T* row [[buffer(2)]], device const bfloat* conv_w [[buffer(3)]],
                        device T* conv_state [[buffer(4)]], device const float* a_log [[buffer(5)]],

@@ -26,6 +26,7 @@ constant constexpr uint SCAN_ROWS = 16;  // rows whose outputs wait for the gate
 // Numerics: f32; q, k and v are rounded to T once, at the end.
 // Source: as delta_step.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(128)]]
 kernel void delta_conv(constant DeltaParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                        device const T* rows [[buffer(2)]], device const bfloat* conv_w [[buffer(3)]],
                        device T* conv_state [[buffer(4)]], device const float* a_log [[buffer(5)]],
@@ -84,6 +85,7 @@ kernel void delta_conv(constant DeltaParams& p [[buffer(0)]], device const StepB
 // Numerics: f32 state; bit-equal to delta_step.
 // Source: as delta_step.
 template <typename T, uint D>
+[[max_total_threads_per_threadgroup(512)]]
 kernel void delta_scan(constant DeltaParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                        device const T* qkv [[buffer(2)]], device const float* gb [[buffer(3)]],
                        device const T* rows [[buffer(4)]], device const bfloat* norm [[buffer(5)]],
