@@ -17,7 +17,10 @@ type (
 	// Cancel ends an answer. Its last events still come.
 	Cancel struct{ Job JobID }
 	// LoadModel opens a model in place of the one that is open.
-	LoadModel struct{ Name string }
+	LoadModel struct {
+		Name string // "": the default one
+		Load int    // number of this request
+	}
 	// ServeAPI switches the API on or off.
 	ServeAPI struct {
 		On   bool

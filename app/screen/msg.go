@@ -148,14 +148,19 @@ type (
 type (
 	// ModelLoading tells how far the model is read.
 	ModelLoading struct {
+		Load        int // of [LoadModel]; here and below messages of older ones are ignored
 		Name        string
 		Stage       string
 		Done, Total int64 // bytes
 	}
 	// ModelReady tells that the model can answer.
-	ModelReady struct{ Model ModelInfo }
+	ModelReady struct {
+		Load  int
+		Model ModelInfo
+	}
 	// ModelFailed tells that it cannot be opened.
 	ModelFailed struct {
+		Load int
 		Name string
 		Err  error
 	}
@@ -195,10 +200,15 @@ type (
 		Settings      Settings
 		Models        []ModelChoice
 		Desk          Desk
-		Damaged       int // conversations that were set aside
+		Damaged       int            // conversations that were set aside
+		LastID        ConversationID // newest ever given, also to what cannot be read
+		Err           error          // why nothing can be read
 	}
 	// ConversationLoaded brings the nodes of a conversation.
-	ConversationLoaded struct{ Conversation Conversation }
+	ConversationLoaded struct {
+		Conversation Conversation
+		Damaged      int // messages that were set aside
+	}
 	// ConversationFailed tells that a conversation cannot be read; it has been set aside.
 	ConversationFailed struct {
 		ID  ConversationID
@@ -210,7 +220,7 @@ type (
 	SaveRecovered struct{}
 	// Flushed answers [Flush].
 	Flushed struct{ Err error }
-	// Tick tells the time, in the zone whose days count. It comes before other messages and once a second.
+	// Tick tells the time, in the zone whose days count. It comes before other messages, and when [Wake] asks for it.
 	Tick struct{ Now time.Time }
 )
 

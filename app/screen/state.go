@@ -1,13 +1,123 @@
 package screen
 
-// State is everything that a front end could show, of all doors. It is a value: Update returns a new one.
-type State struct{}
+import (
+	"slices"
+	"time"
+)
+
+// State is everything that front ends show and what is known behind it, of all doors. It is a value: [Update] returns a
+// new one and leaves the old one as it was.
+type State struct {
+	now      time.Time
+	started  bool // Loaded came
+	window   window
+	chats    []*chat // the conversations of the store, in no order
+	trash    bin
+	jobs     []*job // answers under way, oldest first
+	lastJob  JobID
+	lastID   ConversationID
+	model    modelState
+	quick    quick
+	status   status
+	service  service
+	settings settings
+	dirty    dirty
+	quit     quitting
+	saveErr  string // the store cannot write
+	notice   string
+	sidebar  []DayView // made from chats and now
+}
 
 // New is the state before anything has happened.
-func New() State { return State{} }
+func New() State {
+	return State{
+		window:   window{open: true, fresh: &chat{loaded: true}},
+		quick:    quick{chat: &chat{loaded: true}, session: 1},
+		settings: newSettings(),
+	}
+}
+
+// step is one update under way. What it points to is shared with older states: it is replaced, never changed.
+type step struct {
+	State
+	effects []Effect
+	listed  bool // the sidebar must be made again
+}
 
 // Update takes a message and returns what comes of it.
-func Update(s State, m Msg) (State, []Effect) { return s, nil }
+func Update(s State, m Msg) (State, []Effect) {
+	u := &step{State: s}
+	for _, take := range []func(Msg) bool{
+		u.ofWindow, u.ofMessages, u.ofQuick, u.ofStatus, u.ofService, u.ofSettings, u.ofModel, u.ofStore,
+	} {
+		if take(m) {
+			break
+		}
+	}
+	u.finishQuit()
+	if u.listed {
+		u.sidebar = u.days()
+	}
+	u.updateMenu()
+	return u.State, u.effects
+}
 
-// Show makes the view of a state.
-func Show(s State) View { return View{} }
+func (u *step) do(e Effect) { u.effects = append(u.effects, e) }
+
+func (u *step) ui(c Command) { u.do(UI{c}) }
+
+// door is where an answer is shown.
+type door uint8
+
+const (
+	inWindow door = iota + 1
+	inQuick
+	inService
+)
+
+// chat finds the conversation of an answer; nil if it is gone.
+func (s *State) chat(d door, id ConversationID) *chat {
+	switch d {
+	case inQuick:
+		return s.quick.chat
+	case inService:
+		return s.service.chat
+	default:
+		if i := s.index(id); i >= 0 {
+			return s.chats[i]
+		}
+		return nil
+	}
+}
+
+func (s *State) index(id ConversationID) int {
+	return slices.IndexFunc(s.chats, func(c *chat) bool { return c.head.ID == id })
+}
+
+// put replaces a conversation by its changed copy.
+func (u *step) put(d door, c *chat) {
+	switch {
+	case d == inQuick:
+		u.quick.chat = c
+	case d == inService:
+		u.service.chat = c
+	case c.head.ID == 0:
+		u.window.fresh = c
+	default:
+		u.chats = slices.Clone(u.chats)
+		if i := u.index(c.head.ID); i >= 0 {
+			u.chats[i] = c
+		} else {
+			u.chats = append(u.chats, c)
+		}
+		u.listed = true
+	}
+}
+
+// shown is the conversation in the window.
+func (s *State) shown() *chat {
+	if c := s.chat(inWindow, s.window.selected); c != nil {
+		return c
+	}
+	return s.window.fresh
+}

@@ -127,6 +127,7 @@ type ModelView struct {
 // QuickView is the quick prompt.
 type QuickView struct {
 	Open        bool
+	Session     int       // number of the conversation: messages of another one have the same IDs
 	Field       FieldView // its Rev works as the composer's
 	Placeholder string
 	Messages    []MessageView // questions and answers, oldest first
