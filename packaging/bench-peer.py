@@ -1,6 +1,6 @@
 """Sotto against mlx-lm on this machine's processor, and against Sotto's own GEMV benchmark.
 
-    bench-peer.py [--pairs 5] [--tokens 200] [--model assets/models/qwen-tiny] [--gemv REGEXP]
+    bench-peer.py [--pairs 5] [--tokens 200] [--model assets/models/qwen-tiny]
 
 Both read the same files and continue the same prompt ids greedily, each run in a process of its own, in turn: Sotto,
 mlx-lm, mlx-lm, Sotto, Sotto, ... With each pair the GEMV benchmark runs too, and Sotto answers once more as text, for
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build/bench"
 PROMPT = ROOT / "packaging/bench-peer.txt"
 DECODE_PROGRAM = ROOT / "engine/nn/testdata/tiny_decode1.txt"
+CORES = len(os.sched_getaffinity(0))
 SPEEDUP, SHARE, FIRST_TOKEN = 15, 0.5, 1.0  # the goals
 
 
@@ -35,8 +36,8 @@ class Arms:
         self.ask = [str(ROOT / "bin/sotto"), "ask", "--model", self.model, "--raw",
                     "--temperature", "0", "--max-tokens", str(options.tokens), "-f", str(PROMPT)]
         self.env = dict(os.environ, XDG_CACHE_HOME=str(OUT / "cache"), XDG_DATA_HOME=str(OUT / "data"))
-        self.gemv_pattern = options.gemv
         self.gemv_test = OUT / "gemv.test"
+        self.gemv_case = f"Gemv/threads={CORES}$/q4/K=/rows=1$"
 
     def run(self, command, **more):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
@@ -71,12 +72,12 @@ class Arms:
                  env=dict(os.environ, CGO_ENABLED="0"))
 
     def gemv(self):
-        """Bytes a second of the fastest case."""
-        text = self.run([self.gemv_test, "-test.run", "^$", "-test.bench", self.gemv_pattern, "-test.benchtime", "300ms"],
+        """Bytes a second of one row by 4-bit weights, in the fastest of the benchmark's widths."""
+        text = self.run([self.gemv_test, "-test.run", "^$", "-test.bench", self.gemv_case, "-test.benchtime", "300ms"],
                         cwd=ROOT / "engine/gpu/host")
         rates = [float(n) * {"G": 1e9, "M": 1e6}[unit] for n, unit in re.findall(r"([0-9.]+) ([GM])B/s", text)]
         if not rates:
-            sys.exit(f"bench-peer: the benchmark {self.gemv_pattern} in engine/gpu/host printed no rate:\n{text}")
+            sys.exit(f"bench-peer: the benchmark {self.gemv_case} in engine/gpu/host printed no rate:\n{text}")
         return max(rates)
 
 
@@ -110,6 +111,7 @@ def agreement(ours, theirs, gaps):
 def measure(options):
     arms, pairs = Arms(options), []
     arms.build_gemv()
+    arms.gemv()
     warm = arms.sotto()  # packs the weights, and says what the prompt's ids are
     prompt, tokens = warm["prompt"], len(warm["ids"])
     if tokens < 2:
@@ -136,7 +138,7 @@ def summary(options, prompt, warm, pairs):
     share = spread([p["sotto"]["decode"] * sum(moved.values()) / p["gemv"] for p in pairs])
     weights = spread([p["sotto"]["decode"] * moved["weights"] / p["gemv"] for p in pairs])
     return {
-        "model": options.model, "processor": processor(), "cores": len(os.sched_getaffinity(0)),
+        "model": options.model, "processor": processor(), "cores": CORES,
         "prompt_tokens": len(prompt), "tokens": tokens, "pairs": len(pairs), "tokens_per_second": rate, "ratio": ratio,
         "greedy": agreement(warm["ids"], pairs[0]["mlx"]["ids"], pairs[0]["mlx"]["gaps"]),
         "first_letter_s": spread([p["first_letter"] for p in pairs]),
@@ -179,7 +181,6 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--model", default="assets/models/qwen-tiny")
-    parser.add_argument("--gemv", default="GEMV", help="which benchmark of engine/gpu/host gives the rate")
     options = parser.parse_args()
     if options.pairs < 1 or options.tokens < 2:
         parser.error("--pairs wants 1 or more, --tokens 2 or more")
