@@ -12,7 +12,6 @@ import (
 	"github.com/adrg/xdg"
 
 	"sotto/app/models"
-	"sotto/assets"
 	"sotto/engine"
 	"sotto/kernels"
 )
@@ -97,14 +96,14 @@ func TestOpenPacksOnce(t *testing.T) {
 // TestOpenFolders holds that folders of one name do not share a pack, however they are spelled.
 func TestOpenFolders(t *testing.T) {
 	dirs := home(t)
-	source, err := assets.Model(models.Default)
+	source, err := models.Resolve(models.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
 	for _, parent := range []string{"a", "b"} {
 		dir := filepath.Join(root, parent, "model")
-		if err := os.CopyFS(dir, source); err != nil {
+		if err := os.CopyFS(dir, source.Dir); err != nil {
 			t.Fatal(err)
 		}
 		m := open(t, Options{Model: dir})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/assets"
+	"sotto/app/models"
 )
 
 // checkpoint is a copy of the built-in model for a test to damage.
@@ -20,11 +20,11 @@ type checkpoint struct {
 func newCheckpoint(t *testing.T) checkpoint {
 	t.Helper()
 	c := checkpoint{t, filepath.Join(t.TempDir(), "copy")}
-	source, err := assets.Model("qwen-tiny")
+	source, err := models.Resolve(models.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(c.dir, source); err != nil {
+	if err := os.CopyFS(c.dir, source.Dir); err != nil {
 		t.Fatal(err)
 	}
 	files, err := fs.Glob(os.DirFS(c.dir), "*")
