@@ -18,8 +18,11 @@ export CGO_ENABLED ?= 0
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: ## Find or install the compiler that builds the kernels
+setup: build/compiler ## Find or install the compiler that builds the kernels
+
+build/compiler: packaging/setup.sh
 	@packaging/setup.sh
+	@mkdir -p build && touch $@
 
 run: build ## Chat with the built-in model (ARGS="..." goes to sotto chat)
 	@$(BIN) chat $(ARGS)
@@ -32,11 +35,11 @@ $(BIN): $(FAST) go.mod $(shell find app assets cmd engine kernels -name '*.go' -
 
 kernels: $(FAST) $(EXACT) ## Build the kernels for this machine: fast build and exact (checking) build
 
-$(FAST): $(KERNEL_SOURCES) | setup
+$(FAST): $(KERNEL_SOURCES) | build/compiler
 	@$(GO) run ./kernels/msl/cmd/mslbuild host-fast
 	@touch $@
 
-$(EXACT): $(KERNEL_SOURCES) | setup
+$(EXACT): $(KERNEL_SOURCES) | build/compiler
 	@$(GO) run ./kernels/msl/cmd/mslbuild host-exact
 	@touch $@
 
@@ -48,10 +51,10 @@ race: kernels ## Run the tests of everything concurrent under the race detector 
 
 check: fmt-check lint generate-check strict test ## What to run before a commit
 
-strict: | setup ## Compile every kernel for real address spaces, without code
+strict: | build/compiler ## Compile every kernel for real address spaces, without code
 	@$(GO) run ./kernels/msl/cmd/mslbuild strict
 
-ptx: | setup ## Build every kernel for NVIDIA GPUs, into build/kernels
+ptx: | build/compiler ## Build every kernel for NVIDIA GPUs, into build/kernels
 	@$(GO) run ./kernels/msl/cmd/mslbuild ptx
 
 generate: ## Write generated files anew
@@ -80,6 +83,9 @@ fuzz: kernels ## Run every fuzz target for FUZZTIME each
 
 bench: kernels ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./...
+
+bench-peer: build ## Compare with mlx-lm on this processor (own Python environment under build/; ARGS="--pairs 9")
+	@packaging/bench-peer.sh $(ARGS)
 
 golden: kernels ## Rewrite golden files from the present output; look at the difference before committing
 	$(GO) test ./... -update
