@@ -24,6 +24,7 @@ type Options struct {
 	DType    kernels.DType
 	Chunk    int // rows of a prefill chunk; 0: what the device suggests
 	Threads  int // host driver; 0: all cores
+	Sessions int // conversations whose state is kept, fewer if memory is short; 0: 1
 	Progress func(engine.Loading)
 	Warn     func(string)
 }
@@ -79,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	}
 	dirs := UserFolders()
 	e, err := engine.Open(ctx, m.Dir, engine.Options{
-		Device: device, DType: o.DType, Chunk: o.Chunk,
+		Device: device, DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
 		PackDir:   filepath.Join(dirs.Cache, "packs", packName(m)),
 		Manifests: store.New(filepath.Join(dirs.Data, "sotto.db"), storeWait).Manifests(),
 		Progress:  o.Progress, Warn: o.Warn,

@@ -16,6 +16,9 @@ import (
 // Message is one turn of a conversation.
 type Message = prompt.Message
 
+// Role says who speaks in a message.
+type Role = prompt.Role
+
 // ToolCall is a call of a function in a message of the assistant.
 type ToolCall = prompt.ToolCall
 

@@ -1,5 +1,5 @@
 // Command sotto answers with a language model that runs on this machine: chat in the terminal, single questions
-// for scripts, a list of models.
+// for scripts, an API for other programs, a list of models.
 package main
 
 import (
@@ -77,7 +77,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newChat(t), newAsk(t), newModels(t))
+	root.AddCommand(newChat(t), newAsk(t), newServe(t), newModels(t))
 	return root
 }
 
