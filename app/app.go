@@ -8,12 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
-
-	"github.com/adrg/xdg"
 
 	"sotto/app/models"
-	"sotto/app/store"
 	"sotto/engine"
 	"sotto/kernels"
 )
@@ -28,9 +24,6 @@ type Options struct {
 	Progress func(engine.Loading)
 	Warn     func(string)
 }
-
-// storeWait is how long to wait for another Sotto that is writing to the store.
-const storeWait = 5 * time.Second
 
 // packName is the folder of a model's packed weights: readable, and different for folders of the same name.
 func packName(m models.Model) string {
@@ -54,17 +47,6 @@ type Model struct {
 // Close stops what runs and frees the device.
 func (m *Model) Close() error { return m.Engine.Close() }
 
-// Folders is where Sotto keeps its files, by the XDG rules (on macOS: Application Support and Caches).
-type Folders struct {
-	Data  string // what must not be lost
-	Cache string // what can be made again
-}
-
-// UserFolders returns the folders of the user who runs Sotto.
-func UserFolders() Folders {
-	return Folders{Data: filepath.Join(xdg.DataHome, "sotto"), Cache: filepath.Join(xdg.CacheHome, "sotto")}
-}
-
 // Open finds a model and makes it ready on this machine's device.
 func Open(ctx context.Context, o Options) (*Model, error) {
 	if o.Model == "" {
@@ -82,7 +64,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	e, err := engine.Open(ctx, m.Dir, engine.Options{
 		Device: device, DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
 		PackDir:   filepath.Join(dirs.Cache, "packs", packName(m)),
-		Manifests: store.New(filepath.Join(dirs.Data, "sotto.db"), storeWait).Manifests(),
+		Manifests: dirs.Store().Manifests(),
 		Progress:  o.Progress, Warn: o.Warn,
 	})
 	if err != nil {

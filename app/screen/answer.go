@@ -1,8 +1,6 @@
 package screen
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -135,7 +133,7 @@ func (u *step) submit(j *job) {
 		n.Model = u.model.name
 		u.put(j.door, c.with(&n))
 	}
-	u.do(Generate{Job: j.id, Session: c.key(), Request: r})
+	u.do(Generate{Job: j.id, Door: j.door.name(), Request: r})
 }
 
 // stop ends an answer: at the next token if the engine has it, otherwise now.
@@ -268,9 +266,9 @@ func (u *step) finished(j *job, r engine.Result) {
 	})
 }
 
-// fail ends an answer with an error. One that comes of stopping is no error.
+// fail ends an answer with an error. What comes after it was stopped is no error.
 func (u *step) fail(j *job, err error) {
-	if j.stopping && errors.Is(err, context.Canceled) {
+	if j.stopping {
 		u.end(j, Stopped, "")
 		return
 	}

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"slices"
-	"strconv"
 
 	"sotto/engine"
 )
@@ -15,7 +14,6 @@ type chat struct {
 	loaded  bool // the nodes are here
 	asked   bool // they were asked for
 	broken  string
-	session string // of the engine; "" for the conversation's own
 	editing NodeID // the message that is in the composer
 	edit    string // the composer's text meanwhile
 }
@@ -169,14 +167,6 @@ func (c *chat) title() string {
 		return c.head.First
 	}
 	return "New Chat"
-}
-
-// key names the texts of this conversation for the engine.
-func (c *chat) key() string {
-	if c.session != "" {
-		return c.session
-	}
-	return "chat " + strconv.FormatUint(uint64(c.head.ID), 10)
 }
 
 // stored is the conversation as the store takes it, with some of its messages.

@@ -11,7 +11,7 @@ type (
 	// Generate asks the engine for an answer: [Answered] messages, then nothing more after Finished, or AnswerFailed.
 	Generate struct {
 		Job     JobID
-		Session string // texts of one session begin alike; what was read for one need not be read again for the next
+		Door    string // who asks
 		Request engine.Request
 	}
 	// Cancel ends an answer. Its last events still come.

@@ -36,6 +36,8 @@ func (u *step) ofModel(m Msg) bool {
 			u.model.state, u.model.name, u.model.err = ModelHasFailed, m.Name, sentence(m.Err.Error())
 			u.failWaiting()
 		}
+	case Serving:
+		u.serving = m.Door
 	default:
 		return false
 	}

@@ -176,6 +176,8 @@ type (
 		At  time.Time
 		Err error
 	}
+	// Serving tells whom the engine answers now: a door's name, "" for nobody.
+	Serving struct{ Door string }
 	// APIChanged tells the state of the API server.
 	APIChanged struct {
 		On      bool
@@ -279,6 +281,7 @@ func (ModelFailed) msg()        {}
 func (Answered) msg()           {}
 func (AnswerFailed) msg()       {}
 func (APIChanged) msg()         {}
+func (Serving) msg()            {}
 func (Loaded) msg()             {}
 func (ConversationLoaded) msg() {}
 func (ConversationFailed) msg() {}

@@ -1,9 +1,6 @@
 package screen
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // quick is the quick prompt: a conversation that is not kept unless it moves into the window.
 type quick struct {
@@ -77,7 +74,6 @@ func (u *step) askQuick(text string) {
 		return
 	}
 	c := u.quick.chat.clone()
-	c.session = "quick " + strconv.Itoa(u.quick.session)
 	u.quick.field = ""
 	u.quick.rev++
 	c, said := c.grow(Node{Parent: c.head.Leaf, Role: RoleUser, Content: text, Created: u.now})

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -88,7 +87,7 @@ func (u *step) call(m ServiceCall) {
 	}
 	u.service = service{open: true, call: m.Call, kind: m.Kind, text: m.Text, canReplace: m.CanReplace}
 	u.ui(ShowService{})
-	c := &chat{loaded: true, session: "service " + strconv.Itoa(m.Call)}
+	c := &chat{loaded: true}
 	c, said := c.grow(Node{Role: RoleUser, Content: m.Kind.request(m.Text), Created: u.now})
 	u.service.chat = c
 	if u.refuse() {

@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultPort is where the API listens if the user does not choose.
-const DefaultPort = 11500
+const DefaultPort = 7688
 
 // fields are the text fields of the settings.
 const fields = 4

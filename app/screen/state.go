@@ -26,6 +26,7 @@ type State struct {
 	saveErr  string // the store cannot write
 	notice   string
 	sidebar  []DayView // made from chats and now
+	serving  string    // the door that the engine answers
 }
 
 // New is the state before anything has happened.
@@ -74,6 +75,11 @@ const (
 	inQuick
 	inService
 )
+
+// name of a door, as in "answers in the window".
+func (d door) name() string {
+	return [...]string{inWindow: "the window", inQuick: "the quick prompt", inService: "a service"}[d]
+}
 
 // chat finds the conversation of an answer; nil if it is gone.
 func (s *State) chat(d door, id ConversationID) *chat {

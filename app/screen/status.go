@@ -57,6 +57,11 @@ func (u *step) updateMenu() {
 	}
 }
 
+// ours says whether a door is one of the front ends.
+func ours(name string) bool {
+	return name == inWindow.name() || name == inQuick.name() || name == inService.name()
+}
+
 // running is the answer that the engine works on: the oldest that it was asked for.
 func (s *State) running() *job {
 	for _, j := range s.jobs {
@@ -93,9 +98,11 @@ func (s *State) menu() []MenuItem {
 
 // summary says in a line what goes on. It has no figures that change all the time: the menu would change with them.
 func (s *State) summary() string {
-	if j := s.running(); j != nil {
-		where := [...]string{inWindow: "the window", inQuick: "the quick prompt", inService: "a service"}[j.door]
-		return fmt.Sprintf("%s answers in %s", s.modelName(), where)
+	switch j := s.running(); {
+	case s.serving != "" && !ours(s.serving):
+		return s.modelName() + " answers through the API"
+	case j != nil:
+		return fmt.Sprintf("%s answers in %s", s.modelName(), j.door.name())
 	}
 	switch s.model.state {
 	case ModelIsLoading:
@@ -122,9 +129,9 @@ func (s *State) showStatus() StatusView {
 	switch {
 	case s.model.state == ModelIsLoading:
 		v.Icon, v.Title = IconLoading, fmt.Sprintf("%d %%", s.model.percent)
-	case j != nil:
+	case j != nil || s.serving != "":
 		v.Icon = IconGenerating
-		if j.rate.shown > 0 {
+		if j != nil && j.rate.shown > 0 {
 			v.Title = rateText(j.rate.shown)
 		}
 	case s.model.state == ModelHasFailed || s.saveErr != "":

@@ -1,13 +1,13 @@
-// Package store keeps what outlives a process in one bbolt file: today the manifests of weight packs.
+// Package store keeps what outlives a process in one bbolt file: conversations, settings, the manifests of weight packs.
 //
 // The file is opened for each operation and closed after it, so processes share it: reads go on side by side, a
 // write waits for its turn, and nobody holds the file for longer than one transaction. Every kind of thing has
-// its file here and its bucket in the database. The bucket "meta" says which schema the database has; a newer one
-// is refused before anything is read or written. The caller chooses the path.
+// its file here and its bucket in the database. The bucket "meta" says which schema the database has: a newer one
+// is refused before anything is read or written, an older one is copied and migrated by the first write. A record that
+// cannot be read is left as it is and does not keep the others from being read. The caller chooses the path.
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,14 +21,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Schema is the version of the database that this package writes and the newest that it reads.
-const Schema = 1
-
 // Errors of operations, to be tested with errors.Is.
 var (
 	ErrLocked  = errors.New("another Sotto holds it")
 	ErrNewer   = errors.New("it was written by a newer Sotto")
 	ErrDamaged = errors.New("it is damaged")
+	ErrMissing = errors.New("it does not exist")
 )
 
 var (
@@ -56,7 +54,7 @@ func (s *Store) view(bucket []byte, fn func(*bbolt.Bucket) error) error {
 	}
 	return s.open(true, func(db *bbolt.DB) error {
 		return db.View(func(tx *bbolt.Tx) error {
-			if err := checkSchema(tx); err != nil {
+			if _, err := schemaOf(tx); err != nil {
 				return err
 			}
 			if b := tx.Bucket(bucket); b != nil {
@@ -74,10 +72,7 @@ func (s *Store) update(bucket []byte, fn func(*bbolt.Bucket) error) error {
 	}
 	return s.open(false, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
-			if err := checkSchema(tx); err != nil {
-				return err
-			}
-			if err := writeSchema(tx); err != nil {
+			if err := s.migrate(tx); err != nil {
 				return err
 			}
 			b, err := tx.CreateBucketIfNotExists(bucket)
@@ -133,35 +128,4 @@ func classify(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// checkSchema refuses a database that this version does not understand. An empty one is fine.
-func checkSchema(tx *bbolt.Tx) error {
-	meta := tx.Bucket(metaBucket)
-	if meta == nil {
-		if k, _ := tx.Cursor().First(); k != nil {
-			return fmt.Errorf("%w: it has no schema version", ErrDamaged)
-		}
-		return nil
-	}
-	v := meta.Get(schemaKey)
-	if len(v) != 4 {
-		return fmt.Errorf("%w: its schema version has %d bytes", ErrDamaged, len(v))
-	}
-	if got := binary.BigEndian.Uint32(v); got > Schema {
-		return fmt.Errorf("%w: schema %d, this one knows %d", ErrNewer, got, Schema)
-	}
-	return nil
-}
-
-// writeSchema marks a new database.
-func writeSchema(tx *bbolt.Tx) error {
-	if tx.Bucket(metaBucket) != nil {
-		return nil
-	}
-	meta, err := tx.CreateBucket(metaBucket)
-	if err != nil {
-		return err
-	}
-	return meta.Put(schemaKey, binary.BigEndian.AppendUint32(nil, Schema))
 }
