@@ -63,15 +63,22 @@ struct parameter<T&> {
     return *(T*)msl_get_buffer(c, N);
   }
 };
-// Buffer 0 is the parameter struct, which nothing writes: a copy stays in registers where a reference may alias.
-template <class T>
-struct parameter<const T&> {
-  static MSL_FN T get(msl_ctx c, msl_buffer<0>) { return *(const T*)msl_get_buffer(c, 0); }
+// Buffer 0 is the parameter struct, which nothing writes: a copy stays in registers where a reference may alias. Tables,
+// which are indexed at run time, are left where they are.
+template <class T, bool SMALL>
+struct constant_parameter {
   template <int N>
   static MSL_FN const T& get(msl_ctx c, msl_buffer<N>) {
     return *(const T*)msl_get_buffer(c, N);
   }
 };
+template <class T>
+struct constant_parameter<T, true> : constant_parameter<T, false> {
+  using constant_parameter<T, false>::get;
+  static MSL_FN T get(msl_ctx c, msl_buffer<0>) { return *(const T*)msl_get_buffer(c, 0); }
+};
+template <class T>
+struct parameter<const T&> : constant_parameter<T, sizeof(T) <= 64> {};
 
 template <class F>
 struct signature;
