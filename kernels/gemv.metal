@@ -125,9 +125,9 @@ kernel void gate_up_plain(constant GateUpParams& p [[buffer(0)]], device const S
 
 #define GEMV(E, F, W, N, T, Y, ADD, M) \
   template [[host_name("gemv_" E "_" F "_" N "_m" #M)]] kernel decltype(gemv<W, T, Y, ADD, M>) gemv<W, T, Y, ADD, M>;
-#define GEMV_PLAIN(E, N, T, Y, ADD, M)                                                                      \
-  template [[host_name("gemv_" E "_b16_" N "_m" #M)]] kernel decltype(gemv_plain<T, Y, ADD, M>) gemv_plain< \
-      T, Y, ADD, M>;
+#define GEMV_PLAIN(E, N, T, Y, ADD, M) \
+  template                             \
+      [[host_name("gemv_" E "_b16_" N "_m" #M)]] kernel decltype(gemv_plain<T, Y, ADD, M>) gemv_plain<T, Y, ADD, M>;
 #define GATE_UP(F, W, N, T, M) \
   template [[host_name("gate_up_" F "_" N "_m" #M)]] kernel decltype(gate_up<W, T, M>) gate_up<W, T, M>;
 #define GATE_UP_PLAIN(N, T, M) \

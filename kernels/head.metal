@@ -15,9 +15,9 @@ constant constexpr uint TILE = 256;               // logits of a threadgroup (he
 //   6 logits  f32 [n]             out (B16: buffer 4)
 //   7 part    Best[ceil(n / 256)] out (B16: buffer 5)
 //
-// Geometry: a threadgroup makes 256 logits; its simdgroups take 4 rows (8 at width 1) at a time, in turn. Grid ceil(n / 256).
-// Constraints: k a multiple of 64.
-// Numerics: f32 in the order of row_dot. The arg-max does not depend on any order.
+// Geometry: a threadgroup makes 256 logits; its simdgroups take 4 rows (8 at width 1) at a time, in turn. Grid ceil(n /
+// 256). Constraints: k a multiple of 64. Numerics: f32 in the order of row_dot. The arg-max does not depend on any
+// order.
 template <typename W, typename T>
 inline void head_body(W w, constant HeadParams& p, device const T* x, device float* logits, device Best* part,
                       uint tgid, Group g) {
@@ -64,9 +64,9 @@ kernel void head_plain(constant HeadParams& p [[buffer(0)]], device const StepBu
   head_body(w, p, x, logits, part, tgid, Group{vals, ids, lane, sg, nsg});
 }
 
-#define TYPED(N, T)                                                               \
-  template [[host_name("head_q4_" N)]] kernel decltype(head<Q4, T>) head<Q4, T>;  \
-  template [[host_name("head_q8_" N)]] kernel decltype(head<Q8, T>) head<Q8, T>;  \
+#define TYPED(N, T)                                                              \
+  template [[host_name("head_q4_" N)]] kernel decltype(head<Q4, T>) head<Q4, T>; \
+  template [[host_name("head_q8_" N)]] kernel decltype(head<Q8, T>) head<Q8, T>; \
   template [[host_name("head_b16_" N)]] kernel decltype(head_plain<T>) head_plain<T>;
 TYPED("bf16", bfloat)
 TYPED("f32", float)

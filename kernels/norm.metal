@@ -120,10 +120,10 @@ kernel void embed_plain(constant EmbedParams& p [[buffer(0)]], device const Step
   embed_row(table, p, step.ids[row], w, x + at, xn + at, part, lane, sg, nsg);
 }
 
-#define TYPED(N, T)                                                                  \
-  template [[host_name("rms_norm_" N)]] kernel decltype(rms_norm<T>) rms_norm<T>;    \
-  template [[host_name("embed_q4_" N)]] kernel decltype(embed<Q4, T>) embed<Q4, T>;  \
-  template [[host_name("embed_q8_" N)]] kernel decltype(embed<Q8, T>) embed<Q8, T>;  \
+#define TYPED(N, T)                                                                 \
+  template [[host_name("rms_norm_" N)]] kernel decltype(rms_norm<T>) rms_norm<T>;   \
+  template [[host_name("embed_q4_" N)]] kernel decltype(embed<Q4, T>) embed<Q4, T>; \
+  template [[host_name("embed_q8_" N)]] kernel decltype(embed<Q8, T>) embed<Q8, T>; \
   template [[host_name("embed_b16_" N)]] kernel decltype(embed_plain<T>) embed_plain<T>;
 TYPED("bf16", bfloat)
 TYPED("f32", float)

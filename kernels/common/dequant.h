@@ -127,9 +127,7 @@ inline void activations(device const float* p, thread float (&x)[OCTETS][8]) {
 
 // At width 1 the two octets of a block hold its even and its odd elements: neighbours lie in one byte (Q4), one
 // half-word (Q8) or one word (B16, activations), which a vector unit takes apart with a mask and a shift.
-inline Q4Chunk fetch(Q4 w, ulong row, uint K, uint k) {
-  return {(device const uchar*)w.codes + row * (K / 2) + k / 2};
-}
+inline Q4Chunk fetch(Q4 w, ulong row, uint K, uint k) { return {(device const uchar*)w.codes + row * (K / 2) + k / 2}; }
 
 inline Q8Chunk fetch(Q8 w, ulong row, uint K, uint k) {
   return {(device const ushort*)w.codes + row * (K / 2) + k / 2};

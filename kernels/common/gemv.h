@@ -79,14 +79,12 @@ inline float finish(thread const float (&acc)[8]) { return simd_sum(tree(acc)); 
 // One chunk of S rows and M activation rows: acc += scale * (x . code) + bias * (sum of x).
 template <typename W, uint S, uint M, uint B, uint P>
 METAL_FUNC void add_chunk(W w, thread const ulong* row, uint K, uint k, thread const float (&xs)[M][B][OCTETS][8],
-                      thread const float (&sums)[M][8], thread float (*acc)[M][P]) {
+                          thread const float (&sums)[M][8], thread float (*acc)[M][P]) {
   typename W::Chunk q[S];
   float d[S][M][8];
   UNROLL for (uint a = 0; a < S; a++) {
     q[a] = fetch(w, row[a], K, k);
-    UNROLL for (uint m = 0; m < M; m++) {
-      OCT for (uint i = 0; i < 8; i++) d[a][m][i] = 0.0f;
-    }
+    UNROLL for (uint m = 0; m < M; m++) { OCT for (uint i = 0; i < 8; i++) d[a][m][i] = 0.0f; }
   }
   UNROLL for (uint t = 0; t < B; t++) {
     UNROLL for (uint a = 0; a < S; a++) {
@@ -108,9 +106,7 @@ inline void row_dot(W w, RowIds<R> ids, uint K, RowPtrs<T, M> x, uint lane, thre
   constexpr uint P = SIMD > 1 ? 1 : 8;
   constexpr uint S = M <= 2 && R % (4 / M) == 0 ? 4 / M : 1;  // rows at a time, for four chains of fma
   float acc[R][M][P];
-  UNROLL for (uint j = 0; j < R * M; j++) {
-    OCT for (uint i = 0; i < P; i++) acc[j / M][j % M][i] = 0.0f;
-  }
+  UNROLL for (uint j = 0; j < R * M; j++) { OCT for (uint i = 0; i < P; i++) acc[j / M][j % M][i] = 0.0f; }
   for (uint k = lane * V; k < K; k += SIMD * V) {
     float xs[M][V / BLOCK][OCTETS][8];
     float sums[M][8];
