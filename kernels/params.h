@@ -1,6 +1,7 @@
 // params.h: generated from the Go types of package kernels by make generate; not to be edited.
 #pragma once
 #include <metal_stdlib>
+#pragma METAL fp contract(off)  // arithmetic is as written, on every target
 
 constant constexpr uint RING_SIZE = 64;
 constant constexpr uint MAX_ALTERNATIVES = 20;

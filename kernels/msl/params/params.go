@@ -51,6 +51,7 @@ func Header() (string, error) {
 	w.line("// params.h: generated from the Go types of package kernels by make generate; not to be edited.")
 	w.line("#pragma once")
 	w.line("#include <metal_stdlib>")
+	w.line("#pragma METAL fp contract(off)  // arithmetic is as written, on every target")
 	w.line("")
 	for _, c := range constants() {
 		w.line("constant constexpr uint %s = %d;", strings.ToUpper(Snake(c.name)), c.value)
