@@ -214,5 +214,5 @@ func readOne(k Keeper, id screen.ConversationID) screen.Msg {
 	if err != nil {
 		return screen.ConversationFailed{ID: id, Err: err}
 	}
-	return screen.ConversationLoaded{Conversation: fromStore(c), Damaged: damaged}
+	return screen.ConversationLoaded{Conversation: fromStore(c), Damaged: damaged, LastNode: screen.NodeID(c.Last)}
 }

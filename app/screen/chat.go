@@ -10,6 +10,7 @@ import (
 type chat struct {
 	head    Conversation // without nodes
 	nodes   []*node      // by ID
+	last    NodeID       // newest ID that was given
 	kids    map[NodeID][]NodeID
 	loaded  bool // the nodes are here
 	asked   bool // they were asked for
@@ -66,10 +67,8 @@ func (c *chat) with(n *node) *chat {
 // grow returns a copy with a new message, which becomes the leaf, and that message.
 func (c *chat) grow(n Node) (*chat, *node) {
 	out := c.clone()
-	n.ID = 1
-	if k := len(c.nodes); k > 0 {
-		n.ID = c.nodes[k-1].ID + 1
-	}
+	out.last++
+	n.ID = out.last
 	added := draw(n)
 	out.nodes = append(slices.Clone(c.nodes), added)
 	out.kids = children(out.nodes)
@@ -78,15 +77,16 @@ func (c *chat) grow(n Node) (*chat, *node) {
 }
 
 // fill returns a copy with the messages of the store. An answer that was still streaming was interrupted.
-func (c *chat) fill(nodes []Node) *chat {
+func (c *chat) fill(nodes []Node, last NodeID) *chat {
 	out := c.clone()
-	out.loaded, out.broken = true, ""
+	out.loaded, out.broken, out.last = true, "", last
 	out.nodes = make([]*node, 0, len(nodes))
 	for _, n := range nodes {
 		if n.Reason == Partial {
 			n.Reason = Interrupted
 		}
 		out.nodes = append(out.nodes, draw(n))
+		out.last = max(out.last, n.ID)
 	}
 	out.kids = children(out.nodes)
 	if out.node(out.head.Leaf) == nil {

@@ -66,7 +66,7 @@ func (u *step) ofStore(m Msg) bool {
 		u.loaded(m)
 	case ConversationLoaded:
 		if c := u.chat(inWindow, m.Conversation.ID); c != nil && !c.loaded {
-			u.put(inWindow, c.fill(m.Conversation.Nodes))
+			u.put(inWindow, c.fill(m.Conversation.Nodes, m.LastNode))
 			if m.Damaged > 0 {
 				u.notice = fmt.Sprintf("%s of %q cannot be read and %s set aside.",
 					count(m.Damaged, "message"), c.title(), plural(m.Damaged, "was", "were"))
@@ -149,6 +149,7 @@ func (u *step) tick(now time.Time) {
 	if u.trash.chat != nil && !u.now.Before(u.trash.until) {
 		u.emptyBin()
 	}
+	u.tickQuit()
 }
 
 // Wake is when a State wants the next [Tick], if nothing else happens before.
@@ -174,7 +175,11 @@ func Wake(s State) time.Time {
 	if s.trash.chat != nil {
 		sooner(s.trash.until)
 	}
-	if s.quit.asked && !s.quit.flushing {
+	switch {
+	case !s.quit.asked || s.quit.slow:
+	case s.quit.flushing:
+		sooner(s.quit.since.Add(quitAgain))
+	default:
 		sooner(s.quit.since.Add(quitWait))
 	}
 	return next

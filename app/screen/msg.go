@@ -209,7 +209,8 @@ type (
 	// ConversationLoaded brings the nodes of a conversation.
 	ConversationLoaded struct {
 		Conversation Conversation
-		Damaged      int // messages that were set aside
+		Damaged      int    // messages that cannot be read
+		LastNode     NodeID // newest that was ever given, also to what cannot be read
 	}
 	// ConversationFailed tells that a conversation cannot be read; it has been set aside.
 	ConversationFailed struct {

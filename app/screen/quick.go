@@ -116,6 +116,7 @@ func (u *step) quickToWindow() {
 		k := *j
 		k.door, k.conv = inWindow, c.head.ID
 		u.setJob(&k)
+		u.savePartial(&k)
 	}
 	u.quick.open = false
 	u.clearQuick()

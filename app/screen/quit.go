@@ -8,6 +8,7 @@ type quitting struct {
 	since    time.Time
 	flushing bool
 	force    bool // saving has failed once: leave even if it fails again
+	slow     bool // the user was told that saving takes long
 	done     bool
 }
 
@@ -50,6 +51,15 @@ func (u *step) finishQuit() {
 	u.saveDirty()
 	u.quit.flushing = true
 	u.do(Flush{})
+}
+
+// tickQuit tells the user that the disk does not answer.
+func (u *step) tickQuit() {
+	if u.quit.flushing && !u.quit.slow && !u.now.Before(u.quit.since.Add(quitAgain)) {
+		u.quit.slow = true
+		u.notice = "Saving takes longer than it should. Quit again to leave without it."
+		u.openWindow()
+	}
 }
 
 // flushed leaves if everything is saved, or if the user was told before that it is not.

@@ -9,12 +9,17 @@ import (
 // longestSelection is in characters: beyond it a text is refused before it is read as tokens.
 const longestSelection = 1 << 20
 
+// quoteLength is how much of the selected text the panel shows, in characters.
+const quoteLength = 240
+
 // service is a call of one of the services on selected text.
 type service struct {
 	open       bool
 	call       int
 	kind       ServiceKind
 	text       string
+	quote      string // its beginning
+	refused    string // why it cannot be worked on, "" if it can
 	canReplace bool
 	chat       *chat // one question and its answer; nil while there was no call
 }
@@ -63,7 +68,7 @@ func (u *step) ofService(m Msg) bool {
 	case ServiceStop:
 		u.stop(u.busy(inService, 0))
 	case ServiceRetry:
-		if u.service.open && !u.refuse() {
+		if u.service.open && u.service.refused == "" {
 			u.answerAgain(inService, u.service.chat, u.service.chat.head.Leaf)
 		}
 	case ServiceCancel:
@@ -85,28 +90,28 @@ func (u *step) call(m ServiceCall) {
 		u.abandon(u.busy(inService, 0))
 		u.ui(CallDone{u.service.call})
 	}
-	u.service = service{open: true, call: m.Call, kind: m.Kind, text: m.Text, canReplace: m.CanReplace}
+	u.service = service{
+		open: true, call: m.Call, kind: m.Kind, text: m.Text, canReplace: m.CanReplace,
+		quote: shorten(m.Text, quoteLength), refused: refusal(m.Text),
+	}
 	u.ui(ShowService{})
 	c := &chat{loaded: true}
 	c, said := c.grow(Node{Role: RoleUser, Content: m.Kind.request(m.Text), Created: u.now})
 	u.service.chat = c
-	if u.refuse() {
-		c, n := c.grow(Node{Parent: said.ID, Role: RoleAssistant, Reason: Failed, Error: u.service.refusal(), Created: u.now})
+	if u.service.refused != "" {
+		c, n := c.grow(Node{Parent: said.ID, Role: RoleAssistant, Reason: Failed, Error: u.service.refused, Created: u.now})
 		u.service.chat = c.with(n)
 		return
 	}
 	u.ask(inService, c, said.ID, said)
 }
 
-// refuse says whether the selected text cannot be worked on.
-func (u *step) refuse() bool { return u.service.refusal() != "" }
-
-// refusal says why not, "" if it can.
-func (s *service) refusal() string {
-	if strings.TrimSpace(s.text) == "" {
+// refusal says why a selected text cannot be worked on, "" if it can.
+func refusal(text string) string {
+	if strings.TrimSpace(text) == "" {
 		return "No text is selected."
 	}
-	if n := utf8.RuneCountInString(s.text); n > longestSelection {
+	if n := utf8.RuneCountInString(text); n > longestSelection {
 		return fmt.Sprintf("The selected text is too long: it has %s characters, at most %s are read.",
 			thousands(n), thousands(longestSelection))
 	}

@@ -43,7 +43,7 @@ func (s *State) showTranscript(c *chat) TranscriptView {
 	default:
 		v.EmptyTitle, v.EmptyText = "Ask something", "Answers are made on this machine, by "+s.modelName()+"."
 		if s.model.state == ModelIsReady && s.model.info.Note != "" {
-			v.EmptyText = sentence(s.modelName() + " is " + s.model.info.Note + ".")
+			v.EmptyText = s.modelName() + " is " + s.model.info.Note + "."
 		}
 	}
 	return v
@@ -78,6 +78,9 @@ func (s *State) showModel() ModelView {
 }
 
 func (s *State) loadingText() string {
+	if s.model.percent == 0 {
+		return "Loading " + s.modelName()
+	}
 	return fmt.Sprintf("Loading %s: %d %%", s.modelName(), s.model.percent)
 }
 
@@ -166,9 +169,6 @@ func (s *State) showQuick() QuickView {
 	return v
 }
 
-// quoteLength is how much of the selected text the panel shows, in characters.
-const quoteLength = 240
-
 func (s *State) showService() ServiceView {
 	c := s.service.chat
 	if c == nil {
@@ -176,14 +176,14 @@ func (s *State) showService() ServiceView {
 	}
 	v := ServiceView{
 		Open: s.service.open, Call: s.service.call, Kind: s.service.kind, Title: s.service.kind.name(),
-		Source: shorten(s.service.text, quoteLength), CanReplace: s.canReplace(), CanCopy: s.result() != nil,
+		Source: s.service.quote, CanReplace: s.canReplace(), CanCopy: s.result() != nil,
 	}
 	if list := s.showMessages(inService, c); len(list) > 1 {
 		v.Answer = list[1]
 	}
 	v.Streaming = v.Answer.Streaming
-	v.CanRetry = !v.Streaming && s.service.refusal() == ""
-	if s.service.refusal() != "" {
+	v.CanRetry = v.Open && !v.Streaming && s.service.refused == ""
+	if s.service.refused != "" {
 		v.Answer.Error.Retry = false
 	}
 	return v

@@ -128,8 +128,11 @@ func (s *State) showStatus() StatusView {
 	j := s.running()
 	switch {
 	case s.model.state == ModelIsLoading:
-		v.Icon, v.Title = IconLoading, fmt.Sprintf("%d %%", s.model.percent)
-	case j != nil || s.serving != "":
+		v.Icon = IconLoading
+		if s.model.percent > 0 {
+			v.Title = fmt.Sprintf("%d %%", s.model.percent)
+		}
+	case j != nil || s.serving != "" && !ours(s.serving):
 		v.Icon = IconGenerating
 		if j != nil && j.rate.shown > 0 {
 			v.Title = rateText(j.rate.shown)

@@ -3,6 +3,7 @@ package screen
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ func rateText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.1f tok/s", v)
 	}
-	return fmt.Sprintf("%.0f tok/s", v)
+	return thousands(int(math.Round(v))) + " tok/s"
 }
 
 // figuresText is the line under an answer.

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// endpoint is something that can be asked for.
+// endpoint is something that can be asked for. A path that ends in a slash takes what follows it as the call's name.
 type endpoint struct {
-	method, pattern string
-	handle          func(*call) error
+	method, path string
+	handle       func(*call) error
 }
 
 // call is one request on its way through. An error that a handler returns is written as the answer.
@@ -29,6 +29,7 @@ type call struct {
 	control *http.ResponseController
 	server  *Server
 	id      string
+	name    string      // what follows the endpoint's path
 	notes   []slog.Attr // for the log: figures, never text
 }
 
@@ -57,22 +58,7 @@ func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // Handler serves all endpoints; Run uses it.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for _, e := range s.endpoints() {
-		mux.Handle(e.pattern, s.handler(e.pattern, func(c *call) error {
-			if m := c.r.Method; m != e.method && (m != http.MethodHead || e.method != http.MethodGet) {
-				c.w.Header().Set("Allow", e.method)
-				return errMethod(m, c.r.URL.Path, e.method)
-			}
-			return e.handle(c)
-		}))
-	}
-	mux.Handle("/", s.handler("", func(c *call) error { return errUnknownURL(c.r.Method, c.r.URL.Path) }))
-	return mux
-}
-
-// handler does for an endpoint what all of them need. Route is its name in the log.
-func (s *Server) handler(route string, handle func(*call) error) http.Handler {
+	endpoints := s.endpoints()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{
 			w: &tracked{ResponseWriter: w}, r: r, control: http.NewResponseController(w), server: s,
@@ -84,12 +70,33 @@ func (s *Server) handler(route string, handle func(*call) error) http.Handler {
 		h := w.Header()
 		h.Set("X-Request-Id", c.id)
 		h.Set("X-Content-Type-Options", "nosniff")
-		err := c.guarded(handle)
-		if err != nil {
+		e := c.find(endpoints)
+		if err := c.guarded(e.handle); err != nil {
 			c.fail(err)
 		}
-		c.log(route, begin)
+		c.log(e.path, begin)
 	})
+}
+
+// find returns the endpoint that a request is for, or one that says that there is none.
+func (c *call) find(endpoints []endpoint) endpoint {
+	method, path := c.r.Method, c.r.URL.Path
+	for _, e := range endpoints {
+		name, ok := strings.CutPrefix(path, e.path)
+		if !ok || name != "" && !strings.HasSuffix(e.path, "/") {
+			continue
+		}
+		c.name = name
+		if method == e.method || method == http.MethodHead && e.method == http.MethodGet {
+			return e
+		}
+		e.handle = func(c *call) error {
+			c.w.Header().Set("Allow", e.method)
+			return errMethod(method, path, e.method)
+		}
+		return e
+	}
+	return endpoint{handle: func(*call) error { return errUnknownURL(method, path) }}
 }
 
 // guarded checks where the request comes from and lets the handler work.

@@ -105,10 +105,12 @@ func (a *chatAnswer) finished(r engine.Result) error {
 	switch {
 	case a.call.r.Context().Err() != nil:
 		return errGone
-	case r.Reason == engine.ReasonCancelled && len(r.IDs) == 0:
+	case r.Reason != engine.ReasonCancelled || len(r.IDs) > 0:
+		return nil
+	case a.call.server.ending.Err() != nil:
 		return errEnding
 	}
-	return nil
+	return errNoModel // it was closed
 }
 
 // stream sends the answer as it is made. It begins with the first sign that the engine works on it, so that a refused

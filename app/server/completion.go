@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"sotto/engine"
 )
@@ -139,11 +140,26 @@ func (a *account) entry(e engine.Event) logEntry {
 
 func (a *account) token(id int32, log float32) logToken {
 	raw := a.model.Bytes(id)
-	t := logToken{Token: strings.ToValidUTF8(string(raw), "\ufffd"), Logprob: log, Bytes: make([]int, len(raw))}
+	t := logToken{Token: spell(raw), Logprob: log, Bytes: make([]int, len(raw))}
 	for i, b := range raw {
 		t.Bytes[i] = int(b)
 	}
 	return t
+}
+
+// spell writes a token; bytes that are a part of a character are written as \xc4, the way OpenAI does.
+func spell(raw []byte) string {
+	var b strings.Builder
+	for len(raw) > 0 {
+		r, n := utf8.DecodeRune(raw)
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, `\x%02x`, raw[0])
+		} else {
+			b.WriteRune(r)
+		}
+		raw = raw[n:]
+	}
+	return b.String()
 }
 
 // reasoning is the number of tokens before the content, if any of them was thinking.

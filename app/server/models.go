@@ -26,10 +26,10 @@ func (s *Server) models(c *call) error {
 	return c.reply(http.StatusOK, list)
 }
 
-// model answers GET /v1/models/{id}.
+// model answers GET /v1/models/NAME.
 func (s *Server) model(c *call) error {
 	m := s.config.Model()
-	switch id := c.r.PathValue("id"); {
+	switch id := c.name; {
 	case m == nil:
 		return errNoModel
 	case id != m.ID:

@@ -9,6 +9,7 @@ package server
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -27,8 +28,13 @@ type Model struct {
 	ID    string // the name that clients use
 	Since time.Time
 	Info  engine.Info
-	Queue *sched.Queue
+	Queue Queue
 	Bytes func(id int32) []byte // what a token stands for
+}
+
+// Queue is the queue that all doors share: a *[sched.Queue], or what stands in front of one.
+type Queue interface {
+	Submit(ctx context.Context, j sched.Job) iter.Seq2[engine.Event, error]
 }
 
 // Config is what a server is made of. Model is needed, everything else has a default.
@@ -105,7 +111,7 @@ func (s *Server) endpoints() []endpoint {
 	return []endpoint{
 		{http.MethodPost, "/v1/chat/completions", s.chat},
 		{http.MethodGet, "/v1/models", s.models},
-		{http.MethodGet, "/v1/models/{id...}", s.model},
+		{http.MethodGet, "/v1/models/", s.model},
 		{http.MethodGet, "/health", s.health},
 	}
 }
@@ -118,7 +124,9 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout: s.limits.Header,
 		IdleTimeout:       s.limits.Idle,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // it would answer foreign requests too
+		ErrorLog:                     slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {

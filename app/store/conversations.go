@@ -21,6 +21,7 @@ type Conversation struct {
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`
 	Nodes   []Node    `json:"-"` // by ID, ascending
+	Last    int       `json:"-"` // greatest ID of a node that Conversation found, also of a damaged one
 }
 
 // Node is a message of a conversation.
@@ -160,7 +161,7 @@ func (s *Store) Conversation(id uint64) (c Conversation, damaged int, err error)
 			return err
 		}
 		found, c = true, head
-		c.Nodes, damaged, err = readNodes(b.Bucket(idKey(id)))
+		damaged, err = c.readNodes(b.Bucket(idKey(id)))
 		return err
 	})
 	if err == nil && !found {
@@ -170,20 +171,21 @@ func (s *Store) Conversation(id uint64) (c Conversation, damaged int, err error)
 }
 
 // readNodes reads the messages of a conversation.
-func readNodes(b *bbolt.Bucket) (nodes []Node, damaged int, err error) {
+func (c *Conversation) readNodes(b *bbolt.Bucket) (damaged int, err error) {
 	defer guard(&err)
 	kept := map[int]bool{0: true}
 	cursor := b.Cursor()
 	for k, v := cursor.Seek(nodePrefix); k != nil; k, v = cursor.Next() {
 		n, err := readNode(k, v)
+		c.Last = max(c.Last, n.ID)
 		if err != nil || !kept[n.Parent] {
 			damaged++
 			continue
 		}
 		kept[n.ID] = true
-		nodes = append(nodes, n)
+		c.Nodes = append(c.Nodes, n)
 	}
-	return nodes, damaged, nil
+	return damaged, nil
 }
 
 func readNode(k, v []byte) (n Node, err error) {
@@ -191,10 +193,12 @@ func readNode(k, v []byte) (n Node, err error) {
 	if len(k) != len(nodePrefix)+8 {
 		return n, errKey
 	}
-	id := binary.BigEndian.Uint64(k[len(nodePrefix):])
-	return n, decode(v, &n, func() bool {
-		return uint64(n.ID) == id && n.Parent >= 0 && n.Parent < n.ID && (n.Role == "user" || n.Role == "assistant")
+	id := int(binary.BigEndian.Uint64(k[len(nodePrefix):]))
+	err = decode(v, &n, func() bool {
+		return n.ID == id && n.Parent >= 0 && n.Parent < n.ID && (n.Role == "user" || n.Role == "assistant")
 	})
+	n.ID = id // of a damaged one too
+	return n, err
 }
 
 // SaveConversation writes the head and the nodes that c has; other nodes stay as they are.
