@@ -102,6 +102,14 @@ func (u *Unit) rewrite(k *Kernel, text []string, t Target) {
 	text[k.fn.open] += " MSL_FRAME(" + k.frameType(args) + ")"
 }
 
+// bound is the number of threads that the kernel's attribute allows, 0 without one.
+func (k *Kernel) bound() int {
+	if k.MaxThreads == maxThreads {
+		return 0
+	}
+	return k.MaxThreads
+}
+
 // entry writes the entry point: the shim binds each parameter by its type and the attribute named here.
 func (u *Unit) entry(e Entry) string {
 	var b strings.Builder
@@ -109,7 +117,7 @@ func (u *Unit) entry(e Entry) string {
 	if e.Kernel.frame != nil {
 		frame = e.Kernel.frameType(strings.TrimPrefix(e.Expr, e.Kernel.Name))
 	}
-	fmt.Fprintf(&b, "#line %d %q\nMSL_ENTRY(%s, (%s), (%s)", e.Pos.Line, e.Pos.File, e.Host, e.Expr, frame)
+	fmt.Fprintf(&b, "#line %d %q\nMSL_ENTRY(%s, (%s), (%s), %d", e.Pos.Line, e.Pos.File, e.Host, e.Expr, frame, e.Kernel.bound())
 	for _, p := range e.Kernel.Params {
 		if p.Attr == "buffer" {
 			fmt.Fprintf(&b, ", msl_buffer<%d>", p.Num)

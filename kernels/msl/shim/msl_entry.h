@@ -99,13 +99,15 @@ struct frame<void(T)> {
 };
 }  // namespace msl
 
+// The entry point of a kernel. bound is the number of threads that its attribute allows, 0 without one: a GPU's
+// compiler then knows how many registers a thread may have.
 #ifdef MSL_PTX
-#define MSL_ENTRY(name, fn, frame, ...)                                       \
-  extern "C" __attribute__((global)) void name(msl_args msl_a) {              \
-    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&msl_a}); \
+#define MSL_ENTRY(name, fn, frame, bound, ...)                                         \
+  extern "C" __attribute__((global, launch_bounds(bound))) void name(msl_args msl_a) { \
+    msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{&msl_a});          \
   }
 #else
-#define MSL_ENTRY(name, fn, frame_type, ...)                                             \
+#define MSL_ENTRY(name, fn, frame_type, bound, ...)                                      \
   extern "C" __attribute__((visibility("hidden"))) void msl_e_##name(msl_fiber* msl_f) { \
     msl::signature<decltype(&fn)>::call<&fn, ##__VA_ARGS__>(msl_ctx{msl_f});             \
   }                                                                                      \
