@@ -78,6 +78,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newChat(t), newAsk(t), newServe(t), newModels(t))
+	addWindow(root, t)
 	return root
 }
 

@@ -1,0 +1,60 @@
+//go:build (darwin && cgo) || gnustep
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"sotto/app"
+	"sotto/ui"
+)
+
+// AppKit belongs to the process's first thread, on which Go runs init functions and, if they ask for it, main.
+func init() { runtime.LockOSThread() }
+
+// addWindow adds the command that opens the window, and makes it what sotto does without a command where programs are
+// opened by a click.
+func addWindow(root *cobra.Command, t terminal) {
+	trace := false
+	c := &cobra.Command{
+		Use:   "app",
+		Short: "Open the window",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, trace) },
+	}
+	c.Flags().BoolVar(&trace, "trace", false, "tell on standard output what the windows show, for tests")
+	if err := c.Flags().MarkHidden("trace"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	root.AddCommand(c)
+	if runtime.GOOS == "darwin" {
+		root.RunE = func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, false) }
+	}
+}
+
+// openWindow runs the app with its windows. It leaves the process where all went well.
+func openWindow(ctx context.Context, t terminal, trace bool) error {
+	r, err := app.Launch(app.LaunchOptions{Build: revision()})
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	var to io.Writer
+	if trace {
+		to = t.out
+	}
+	ui.Run(r, ui.Options{Trace: to, Ended: func() {
+		if err := <-ended; err != nil {
+			fmt.Fprintf(t.err, "sotto: %v\n", err)
+			os.Exit(exitFailure)
+		}
+	}})
+	return <-ended
+}

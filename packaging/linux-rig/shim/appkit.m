@@ -1,0 +1,44 @@
+// Small methods of AppKit that GNUstep 0.29 has under another name, and its habits that would get in the way.
+#define _GNU_SOURCE 1
+#import <AppKit/AppKit.h>
+#import <GNUstepGUI/GSDisplayServer.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+
+@implementation NSTextField (Shim)
+- (void)setPlaceholderString:(NSString *)s { [[self cell] setPlaceholderString:s]; }
+- (NSString *)placeholderString { return [[self cell] placeholderString]; }
+@end
+@implementation NSTableColumn (Shim)
+- (void)setTitle:(NSString *)s { [[self headerCell] setStringValue:s]; }
+- (NSString *)title { return [[self headerCell] stringValue]; }
+@end
+@implementation NSPasteboard (Shim)
+- (NSInteger)clearContents { return [self declareTypes:[NSArray arrayWithObject:NSStringPboardType] owner:nil]; }
+@end
+@implementation NSMenu (Shim)
+- (void)removeAllItems {
+  while ([self numberOfItems]) [self removeItemAtIndex:0];
+}
+@end
+
+// NSBeep is an inline function of GNUstep's headers.
+void shim_beep(void) __asm__("NSBeep");
+void shim_beep(void) { [GSCurrentServer() beep]; }
+
+// An uncaught exception ends the program instead of opening GNUstep's panel.
+NSInteger NSRunCriticalAlertPanel(NSString *title, NSString *msg, NSString *a, NSString *b, NSString *c, ...) {
+  va_list ap;
+  va_start(ap, c);
+  NSString *text = [[[NSString alloc] initWithFormat:msg arguments:ap] autorelease];
+  va_end(ap);
+  fprintf(stderr, "exception: %s: %s\n", [title UTF8String], [text UTF8String]);
+  abort();
+}
+
+// GNUstep's back end would take SIGTERM and SIGINT from Go and run terminate: inside its handler.
+void (*signal(int n, void (*h)(int)))(int) {
+  void (*(*next)(int, void (*)(int)))(int) = dlsym(RTLD_NEXT, "signal");
+  return n == SIGTERM || n == SIGINT ? SIG_DFL : next(n, h);
+}

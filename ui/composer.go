@@ -1,0 +1,98 @@
+//go:build darwin || gnustep
+
+package ui
+
+import (
+	"github.com/progrium/darwinkit/macos/appkit"
+	"github.com/progrium/darwinkit/macos/foundation"
+	"github.com/progrium/darwinkit/objc"
+
+	"sotto/ui/kit"
+)
+
+// composer is a text view in which Return sends and Shift-, Option- or Control-Return breaks the line.
+type composer struct {
+	scroll appkit.ScrollView
+	text   appkit.TextView
+	rev    int
+	laid   bool // some text was laid in
+}
+
+// composerEvents is what a composer tells.
+type composerEvents struct {
+	changed func(text string)
+	send    func(text string)
+	escape  func()
+}
+
+func newComposer(s *kit.Scope, on composerEvents) *composer {
+	c := &composer{text: s.NewTextView(8)}
+	c.text.SetRichText(false)
+	c.text.SetFont(kit.Font(body))
+	c.text.SetAllowsUndo(true)
+	for _, off := range []string{
+		"setAutomaticQuoteSubstitutionEnabled:", "setAutomaticDashSubstitutionEnabled:",
+	} {
+		kit.Optional(c.text, objc.Sel(off), false)
+	}
+	c.scroll = s.NewScroll(c.text)
+	d := &appkit.TextViewDelegate{}
+	d.SetTextViewDoCommandBySelector(func(_ appkit.TextView, command objc.Selector) bool {
+		switch command.Name() {
+		case "insertNewline:":
+			if c.composing() || breaksLine() {
+				return false
+			}
+			on.send(c.text.String())
+			return true
+		case "cancelOperation:", "complete:":
+			if c.composing() {
+				return false
+			}
+			on.escape()
+			return true
+		}
+		return false
+	})
+	d.SetTextDidChange(func(foundation.Notification) { on.changed(c.text.String()) })
+	s.TextViewDelegate(c.text, d)
+	return c
+}
+
+// breaksLine tells whether a key that goes with Return asks for a line feed.
+func breaksLine() bool {
+	e := appkit.Application_SharedApplication().CurrentEvent()
+	if e.IsNil() {
+		return false
+	}
+	const breaking = appkit.EventModifierFlagShift | appkit.EventModifierFlagOption | appkit.EventModifierFlagControl
+	return objc.Call[appkit.EventModifierFlags](e, objc.Sel("modifierFlags"))&breaking != 0
+}
+
+// composing tells whether an input method is in the middle of a character: then keys belong to it.
+func (c *composer) composing() bool {
+	const none = ^uint64(0) >> 1 // NSNotFound
+	r := objc.Call[foundation.Range](c.text, objc.Sel("markedRange"))
+	return r.Length > 0 && r.Location != none
+}
+
+// show lays text into the field, if it is another than what was laid in last.
+func (c *composer) show(text string, rev int, editable bool) {
+	if !c.laid || rev != c.rev {
+		c.laid, c.rev = true, rev
+		if text = kit.Clean(text); c.text.String() != text {
+			c.text.SetString(text)
+			c.text.SetSelectedRange(foundation.Range{Location: uint64(c.text.TextStorage().Length())})
+		}
+	}
+	if c.text.IsEditable() != editable {
+		c.text.SetEditable(editable)
+	}
+}
+
+// height is how high the text is, margins included.
+func (c *composer) height() float64 {
+	used := objc.Call[foundation.Rect](c.text.LayoutManager(), objc.Sel("usedRectForTextContainer:"),
+		c.text.TextContainer())
+	return used.Size.Height + 2*c.text.TextContainerInset().Height
+}

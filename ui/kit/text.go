@@ -1,0 +1,80 @@
+//go:build darwin || gnustep
+
+package kit
+
+import (
+	"github.com/progrium/darwinkit/macos/appkit"
+	"github.com/progrium/darwinkit/macos/foundation"
+	"github.com/progrium/darwinkit/objc"
+)
+
+// Names of attributes as AppKit spells them.
+const (
+	attrFont       foundation.AttributedStringKey = "NSFont"
+	attrColor      foundation.AttributedStringKey = "NSColor"
+	attrBackground foundation.AttributedStringKey = "NSBackgroundColor"
+	attrParagraph  foundation.AttributedStringKey = "NSParagraphStyle"
+	attrLink       foundation.AttributedStringKey = "NSLink"
+	attrStrike     foundation.AttributedStringKey = "NSStrikethrough"
+	attrUnderline  foundation.AttributedStringKey = "NSUnderline"
+)
+
+// Typeset makes AppKit's text of paragraphs.
+func Typeset(paras []Para) foundation.MutableAttributedString {
+	out := foundation.NewMutableAttributedString()
+	for _, p := range paras {
+		style := paragraphStyle(p)
+		for _, s := range p.Spans {
+			attrs := attributes(s)
+			attrs[attrParagraph] = style
+			out.AppendAttributedString(foundation.NewAttributedStringWithStringAttributes(Clean(s.Text), attrs))
+		}
+	}
+	return out
+}
+
+func attributes(s Span) map[foundation.AttributedStringKey]objc.IObject {
+	a := map[foundation.AttributedStringKey]objc.IObject{attrFont: Font(s.Face), attrColor: Color(s.Face.Ink)}
+	if s.Face.Filled {
+		a[attrBackground] = CodeFill()
+	}
+	if s.Face.Strike {
+		a[attrStrike] = foundation.Number_NumberWithInt(1)
+	}
+	if s.Link != "" {
+		a[attrLink] = foundation.String_StringWithString(Clean(s.Link))
+		if !s.Quiet {
+			a[attrColor] = Color(InkAccent)
+			a[attrUnderline] = foundation.Number_NumberWithInt(1)
+		}
+	}
+	return a
+}
+
+func paragraphStyle(p Para) appkit.MutableParagraphStyle {
+	s := appkit.NewMutableParagraphStyle()
+	s.SetParagraphSpacingBefore(p.Before)
+	s.SetParagraphSpacing(p.After)
+	s.SetFirstLineHeadIndent(p.First)
+	s.SetHeadIndent(p.Indent)
+	s.SetTailIndent(-p.Tail)
+	s.SetLineSpacing(2)
+	switch p.Align {
+	case AlignCenter:
+		s.SetAlignment(appkit.TextAlignmentCenter)
+	case AlignRight:
+		s.SetAlignment(appkit.TextAlignmentRight)
+	case AlignLeft:
+	}
+	if len(p.Tabs) > 0 {
+		tabs := make([]appkit.ITextTab, len(p.Tabs))
+		for i, at := range p.Tabs {
+			t := objc.Call[appkit.TextTab](appkit.TextTabClass.Alloc(), objc.Sel("initWithType:location:"),
+				appkit.LeftTabStopType, at)
+			t.Autorelease()
+			tabs[i] = t
+		}
+		s.SetTabStops(tabs)
+	}
+	return s
+}

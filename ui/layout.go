@@ -1,0 +1,85 @@
+package ui
+
+import "sotto/ui/kit"
+
+// Sizes of the chat window in points.
+const (
+	chatWidth, chatHeight       = 980, 680
+	chatMinWidth, chatMinHeight = 640, 400
+
+	sidebarWidth  = 236
+	pad           = 12
+	buttonHeight  = 28
+	sendWidth     = 76
+	lineHeight    = 18
+	composerLeast = 36  // one line
+	composerMost  = 180 // then it scrolls
+)
+
+// chatShape says what of the chat window is shown.
+type chatShape struct {
+	composerText float64 // height of the composer's text
+	notice, undo bool
+	noticeButton bool
+	editing      bool
+}
+
+// chatFrames are the places of the chat window's parts. A part that is not shown has no size.
+type chatFrames struct {
+	sidebar, newChat, list, listEmpty, undo, undoText, undoButton kit.Frame
+	divider                                                       kit.Frame
+	notice, noticeText, noticeButton                              kit.Frame
+	transcript, empty                                             kit.Frame
+	composerBorder, composer, send, cancelEdit, model             kit.Frame
+}
+
+func layoutChat(w, h float64, s chatShape) chatFrames {
+	var f chatFrames
+	content := kit.Frame{W: w, H: h}
+	f.sidebar, content = content.Left(min(sidebarWidth, w/2))
+	f.divider, content = content.Left(1)
+
+	side := f.sidebar
+	row, side := side.Top(buttonHeight + 2*pad)
+	f.newChat = row.Inset(pad, pad)
+	if s.undo {
+		f.undo, side = side.Bottom(buttonHeight + pad)
+		inner := f.undo.Inset(pad, pad/2)
+		f.undoButton, inner = inner.Right(64)
+		f.undoText = inner.Middle(lineHeight)
+	}
+	f.list = side
+	f.listEmpty = side.Inset(pad, pad)
+
+	bottom, content := content.Bottom(composerHeight(s.composerText) + lineHeight + 3*pad/2)
+	footer, bottom := bottom.Inset(pad, pad/2).Bottom(lineHeight)
+	f.model = footer
+	_, bottom = bottom.Bottom(pad / 2)
+	buttons, bottom := bottom.Right(sendWidth)
+	f.send, _ = buttons.Bottom(composerLeast)
+	f.send = f.send.Middle(buttonHeight)
+	if s.editing {
+		var cut kit.Frame
+		cut, bottom = bottom.Right(sendWidth)
+		f.cancelEdit, _ = cut.Bottom(composerLeast)
+		f.cancelEdit = f.cancelEdit.Middle(buttonHeight)
+	}
+	_, bottom = bottom.Right(pad / 2)
+	f.composerBorder = bottom
+	f.composer = bottom.Inset(1, 1)
+
+	if s.notice {
+		f.notice, content = content.Top(buttonHeight + pad)
+		inner := f.notice.Inset(pad, pad/2)
+		if s.noticeButton {
+			f.noticeButton, inner = inner.Right(96)
+		}
+		f.noticeText = inner.Middle(lineHeight)
+	}
+	f.transcript = content
+	f.empty = content.Middle(120).Inset(40, 0)
+	return f
+}
+
+// composerHeight is the height of the composer for text of a height.
+func composerHeight(text float64) float64 { return min(max(text, composerLeast), composerMost) }
