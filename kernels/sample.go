@@ -20,7 +20,8 @@ type ArgmaxParams struct {
 
 // Argmax ends a greedy pass: the best pair of part (greatest value, ties to the lower id) is the token. It goes to
 // the ring and to ids[0], and the step record moves on (common/advance.h says how). Buffers after step (which is
-// read and written): part (f32, u32)[Parts]. A NaN in part sets RingNaN and clears Active.
+// read and written): part (f32, u32)[Parts]. A NaN in part, or nothing but -inf, sets RingNaN and
+// clears Active.
 type Argmax struct {
 	N, Parts int // vocabulary, and Head.Parts
 }

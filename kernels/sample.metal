@@ -6,7 +6,7 @@
 constant constexpr uint SAMPLE_CHUNK = 2048;  // sampleChunk
 
 // argmax: token = id of the greatest logit, ties to the lower id; then advance (common/advance.h). A NaN among the
-// logits sets RING_NAN, which also clears active.
+// logits, or nothing but -infinity, sets RING_NAN, which also clears active.
 //
 //   1 step    StepBuffer     in and out
 //   2 part    Best[parts]    of head
@@ -21,7 +21,7 @@ kernel void argmax(constant ArgmaxParams& p [[buffer(0)]], device StepBuffer& st
   const bool active = step.p.active != 0;
   const Arg a = parts_arg(g, part, p.parts);
   if (!active || group_thread(g) != 0) return;
-  advance(step, a.id == NO_ID ? 0 : a.id, 0.0f, a.nan != 0 ? RING_NAN : 0);
+  advance(step, a.id == NO_ID ? 0 : a.id, 0.0f, arg_void(a) ? RING_NAN : 0);
 }
 
 // Sum of the weights of n logits, one thread's share.

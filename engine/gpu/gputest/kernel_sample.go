@@ -301,11 +301,15 @@ func sampleArgmax(t *testing.T, dev gpu.Device) {
 			}
 		}
 	}
-	logits := make([]float32, 900)
+	logits, nothing := make([]float32, 900), make([]float32, 900)
 	logits[800] = float32(math.NaN())
-	e := argmax(t, dev, logits, asking(0, 0, 1, 0))
-	if e.record.Flags != kernels.RingNaN || e.params.Active != 0 {
-		t.Errorf("NaN: record %+v, active %d", e.record, e.params.Active)
+	for i := range nothing {
+		nothing[i] = float32(math.Inf(-1))
+	}
+	for name, bad := range map[string][]float32{"NaN": logits, "nothing but -infinity": nothing} {
+		if e := argmax(t, dev, bad, asking(0, 0, 1, 0)); e.record.Flags != kernels.RingNaN || e.params.Active != 0 {
+			t.Errorf("%s: record %+v, active %d", name, e.record, e.params.Active)
+		}
 	}
 	p := asking(20, 0.7, 0.9, 0)
 	p.Active = 0

@@ -17,8 +17,8 @@ import (
 
 // BenchmarkGemv measures the rate of dense matrices on the fast build: bytes of weights read (codes, scales and
 // biases) and arithmetic, by the clock and by the processor time that was spent, which other work on the machine
-// disturbs less. Each pass runs matrices of different weights, 16 MiB in all, in one stage. Decode of a
-// model is to be held against the rate at one row: it cannot be faster than its weights at this rate.
+// disturbs less. Each pass runs matrices of different weights, 8 MiB in all like those of the built-in model, in one
+// stage. Decode of a model is to be held against the rate at one row: it cannot be faster than its weights at it.
 func BenchmarkGemv(b *testing.B) {
 	threads := []int{1}
 	if n := runtime.NumCPU(); n > 1 {
@@ -38,7 +38,7 @@ func BenchmarkGemv(b *testing.B) {
 }
 
 func benchGemv(b *testing.B, threads int, g kernels.Gemv) {
-	const total = 16 << 20
+	const total = 8 << 20
 	dev := open(b, host.Options{Library: *fastFlag, Threads: threads})
 	l, err := g.Launch()
 	if err != nil {
