@@ -107,35 +107,46 @@ inline void attn_block_scores(threadgroup float* score, threadgroup const float*
   for (; i < lines; i++) attn_scores<T, D, 1>(score + i * KEY_BLOCK, q + i * D, k, n, scale, lane, sg);
 }
 
+// Eight strides of scores from key i * SIMD on: their largest values, then their weights and the sums of them. ALL says
+// that all of them are below n.
+template <bool ALL>
+inline void attn_top(thread float (&top)[8], threadgroup const float* score, uint i, uint n, uint lane) {
+  VEC_LOOP
+  for (uint e = 0; e < 8; e++) {
+    const uint j = (i + e) * SIMD + lane;
+    const float s = ALL || j < n ? score[j] : -INFINITY;
+    top[e] = s > top[e] ? s : top[e];
+  }
+}
+
+template <bool ALL>
+inline void attn_exp(thread float (&sum)[8], threadgroup float* score, float m, uint i, uint n, uint lane) {
+  VEC_LOOP
+  for (uint e = 0; e < 8; e++) {
+    const uint j = (i + e) * SIMD + lane;
+    const float w = ALL || j < n ? vexp(score[j] - m) : 0.0f;
+    score[j] = w;
+    sum[e] += w;
+  }
+}
+
 // Turns the scores of keys 0 to n-1 of one line into weights p_j, by one simdgroup; n > 0. Returns (m, l).
 inline float2 attn_weights(threadgroup float* score, uint n, uint lane) {
+  const uint whole = n / (8 * SIMD) * 8;
   float top[8], sum[8];
   VEC_LOOP
   for (uint e = 0; e < 8; e++) {
     top[e] = -INFINITY;
     sum[e] = 0.0f;
   }
-  for (uint i = 0; i * SIMD < n; i += 8) {
-    VEC_LOOP
-    for (uint e = 0; e < 8; e++) {
-      const uint j = (i + e) * SIMD + lane;
-      const float s = score[j];
-      top[e] = j < n && s > top[e] ? s : top[e];
-    }
-  }
+  for (uint i = 0; i < whole; i += 8) attn_top<true>(top, score, i, n, lane);
+  if (whole * SIMD < n) attn_top<false>(top, score, whole, n, lane);
   float m = top[0];
 #pragma clang loop unroll(full)
   for (uint e = 1; e < 8; e++) m = max(m, top[e]);
   m = simd_max(m);
-  for (uint i = 0; i * SIMD < n; i += 8) {
-    VEC_LOOP
-    for (uint e = 0; e < 8; e++) {
-      const uint j = (i + e) * SIMD + lane;
-      const float w = j < n ? vexp(score[j] - m) : 0.0f;
-      score[j] = w;
-      sum[e] += w;
-    }
-  }
+  for (uint i = 0; i < whole; i += 8) attn_exp<true>(sum, score, m, i, n, lane);
+  if (whole * SIMD < n) attn_exp<false>(sum, score, m, whole, n, lane);
   return float2(m, simd_sum(sum8(sum)));
 }
 
