@@ -27,10 +27,10 @@ template <typename T, uint D>
 [[max_total_threads_per_threadgroup(128)]]
 kernel void attn_decode(constant AttnParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
                         device const T* row [[buffer(2)]], device const bfloat* q_norm [[buffer(3)]],
-                        device const bfloat* k_norm [[buffer(4)]], device T* k [[buffer(5)]],
-                        device T* v [[buffer(6)]], device float* part_o [[buffer(7)]],
-                        device float* part_ml [[buffer(8)]], uint2 tgid [[threadgroup_position_in_grid]],
-                        uint lane [[thread_index_in_simdgroup]], uint sg [[simdgroup_index_in_threadgroup]]) {
+                        device const bfloat* k_norm [[buffer(4)]], device T* k [[buffer(5)]], device T* v [[buffer(6)]],
+                        device float* part_o [[buffer(7)]], device float* part_ml [[buffer(8)]],
+                        uint2 tgid [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],
+                        uint sg [[simdgroup_index_in_threadgroup]]) {
   constexpr uint LINES = attn_lines(D), DIMS = attn_lane_dims(D);
   threadgroup float q[LINES * D];
   threadgroup float score[LINES * KEY_BLOCK];

@@ -152,12 +152,12 @@ kernel void attn_rows(constant AttnMergeParams& p [[buffer(0)]], device const St
   }
 }
 
-#define ATTN_ROWS(T, S, D)                                                                                            \
-  template [[host_name("attn_store_" #S "_d" #D)]] kernel void attn_store<T, D>(                                      \
-      constant AttnParams&, device const StepBuffer&, device const T*, device const bfloat*, device const bfloat*,    \
-      device T*, device T*, device T*, uint2, uint, uint);                                                            \
-  template [[host_name("attn_rows_" #S "_d" #D)]] kernel void attn_rows<T, D>(                                        \
-      constant AttnMergeParams&, device const StepBuffer&, device const T*, device const T*, device const T*,         \
+#define ATTN_ROWS(T, S, D)                                                                                         \
+  template [[host_name("attn_store_" #S "_d" #D)]] kernel void attn_store<T, D>(                                   \
+      constant AttnParams&, device const StepBuffer&, device const T*, device const bfloat*, device const bfloat*, \
+      device T*, device T*, device T*, uint2, uint, uint);                                                         \
+  template [[host_name("attn_rows_" #S "_d" #D)]] kernel void attn_rows<T, D>(                                     \
+      constant AttnMergeParams&, device const StepBuffer&, device const T*, device const T*, device const T*,      \
       device const T*, device T*, uint3, uint, uint);
 ATTN_ROWS(bfloat, bf16, 32)
 ATTN_ROWS(bfloat, bf16, 64)

@@ -97,9 +97,9 @@ kernel void delta_step(constant DeltaParams& p [[buffer(0)]], device const StepB
   if (sg == 0) delta_gated_norm<T, N>(y + head * D, out, row + z_at + head * D, norm, p.eps, lane);
 }
 
-#define DELTA_STEP(T, S, D)                                                                                       \
-  template [[host_name("delta_step_" #S "_d" #D)]] kernel void delta_step<T, D>(                                  \
-      constant DeltaParams&, device const StepBuffer&, device const T*, device const bfloat*, device T*,          \
+#define DELTA_STEP(T, S, D)                                                                              \
+  template [[host_name("delta_step_" #S "_d" #D)]] kernel void delta_step<T, D>(                         \
+      constant DeltaParams&, device const StepBuffer&, device const T*, device const bfloat*, device T*, \
       device const float*, device const float*, device const bfloat*, device float*, device T*, uint, uint, uint);
 DELTA_STEP(bfloat, bf16, 32)
 DELTA_STEP(bfloat, bf16, 64)

@@ -135,12 +135,12 @@ kernel void delta_scan(constant DeltaParams& p [[buffer(0)]], device const StepB
   delta_write<M>(cols, state, l);
 }
 
-#define DELTA_ROWS(T, S, D)                                                                                          \
-  template [[host_name("delta_conv_" #S "_d" #D)]] kernel void delta_conv<T, D>(                                     \
-      constant DeltaParams&, device const StepBuffer&, device const T*, device const bfloat*, device T*,             \
-      device const float*, device const float*, device T*, device float*, uint2, uint, uint, uint);                  \
-  template [[host_name("delta_scan_" #S "_d" #D)]] kernel void delta_scan<T, D>(                                     \
-      constant DeltaParams&, device const StepBuffer&, device const T*, device const float*, device const T*,        \
+#define DELTA_ROWS(T, S, D)                                                                                   \
+  template [[host_name("delta_conv_" #S "_d" #D)]] kernel void delta_conv<T, D>(                              \
+      constant DeltaParams&, device const StepBuffer&, device const T*, device const bfloat*, device T*,      \
+      device const float*, device const float*, device T*, device float*, uint2, uint, uint, uint);           \
+  template [[host_name("delta_scan_" #S "_d" #D)]] kernel void delta_scan<T, D>(                              \
+      constant DeltaParams&, device const StepBuffer&, device const T*, device const float*, device const T*, \
       device const bfloat*, device float*, device T*, uint, uint, uint, uint);
 DELTA_ROWS(bfloat, bf16, 32)
 DELTA_ROWS(bfloat, bf16, 64)

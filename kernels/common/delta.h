@@ -35,8 +35,8 @@ inline DeltaTaps<T> delta_taps(device const T* p, uint stride, device const T* h
   return t;
 }
 
-// c[e] = silu(sum_j w[ch][j] * u_j[ch]) of channel ch = lane * N + e of a head of N * SIMD channels. The four weights of
-// a channel are read as two words: a bfloat is the upper half of a float.
+// c[e] = silu(sum_j w[ch][j] * u_j[ch]) of channel ch = lane * N + e of a head of N * SIMD channels. The four weights
+// of a channel are read as two words: a bfloat is the upper half of a float.
 template <typename T, uint N>
 inline void delta_conv_head(thread float (&c)[N], DeltaTaps<T> t, device const bfloat* w, uint lane) {
   device const uint* pairs = (device const uint*)w;

@@ -85,7 +85,7 @@ inline float vsoftplus(float x) {
 // either side (Cephes, sinf and cosf).
 inline float2 vsincos_turns(uint t) {
   const float x = float(as_type<int>(t)) * 4.65661287e-10f;  // half turns, -1 to 1
-  const float near = fma(x, 2.0f, 12582912.0f);  // its low bits are quarter turns, rounded
+  const float near = fma(x, 2.0f, 12582912.0f);              // its low bits are quarter turns, rounded
   const float q = near - 12582912.0f;
   const float a = fma(q, -0.5f, x) * 3.14159265f;
   const float z = a * a;
