@@ -117,7 +117,8 @@ func (u *Unit) entry(e Entry) string {
 	if e.Kernel.frame != nil {
 		frame = e.Kernel.frameType(strings.TrimPrefix(e.Expr, e.Kernel.Name))
 	}
-	fmt.Fprintf(&b, "#line %d %q\nMSL_ENTRY(%s, (%s), (%s), %d", e.Pos.Line, e.Pos.File, e.Host, e.Expr, frame, e.Kernel.bound())
+	fmt.Fprintf(&b, "#line %d %q\n", e.Pos.Line, e.Pos.File)
+	fmt.Fprintf(&b, "MSL_ENTRY(%s, (%s), (%s), %d", e.Host, e.Expr, frame, e.Kernel.bound())
 	for _, p := range e.Kernel.Params {
 		if p.Attr == "buffer" {
 			fmt.Fprintf(&b, ", msl_buffer<%d>", p.Num)

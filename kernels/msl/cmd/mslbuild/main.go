@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 		Report: os.Stdout,
 	}
 	set.StringVar(&r.Root, "root", ".", "root of the source tree")
-	set.StringVar(&r.Only, "only", "", "this `source` alone, as gemv.metal; a library goes to build/kernels/gemv-exact.so")
+	set.StringVar(&r.Only, "only", "", "this `source` alone; of gemv.metal comes build/kernels/gemv-exact.so")
 	set.StringVar(&r.Out, "out", "", "write the library to this `file`")
 	set.BoolVar(&r.KeepGoing, "k", false, "build libraries without the sources that are refused")
 	set.StringVar(&r.PTXAS, "ptxas", "", "with ptx: assemble with this `program` and print what each kernel uses")
