@@ -59,7 +59,7 @@ func (g *Gate) Submit(ctx context.Context, j sched.Job) iter.Seq2[engine.Event, 
 		defer g.inside.Done()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(closing, cancel)()
+		defer context.AfterFunc(closing, cancel)() //nolint:contextcheck // the model's end, not the caller's
 		answers.Submit(ctx, j)(yield)
 	}
 }
@@ -69,7 +69,7 @@ func (g *Gate) set(a Answers) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = a
-	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.ctx, g.cancel = context.WithCancel(context.Background()) // until the model is closed, whoever asks
 }
 
 // shut cancels the requests inside, waits for them and closes the model.

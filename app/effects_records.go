@@ -14,7 +14,8 @@ var reasons = map[screen.Reason]string{
 // toStore turns a conversation into its record.
 func toStore(c screen.Conversation) store.Conversation {
 	out := store.Conversation{
-		ID: uint64(c.ID), Title: c.Title, First: c.First, Leaf: int(c.Leaf), Draft: c.Draft, Created: c.Created, Used: c.Used,
+		ID: uint64(c.ID), Title: c.Title, First: c.First, Leaf: int(c.Leaf), Draft: c.Draft, Created: c.Created,
+		Used: c.Used,
 	}
 	for _, n := range c.Nodes {
 		role := "user"
@@ -27,8 +28,10 @@ func toStore(c screen.Conversation) store.Conversation {
 			figures = &f
 		}
 		out.Nodes = append(out.Nodes, store.Node{
-			ID: int(n.ID), Parent: int(n.Parent), Role: role, Content: n.Content, Reasoning: n.Reasoning, IDs: n.IDs, Raw: n.Raw,
-			Figures: figures, Thought: n.Thought, Reason: reasons[n.Reason], Error: n.Error, Model: n.Model, Created: n.Created,
+			ID: int(n.ID), Parent: int(n.Parent), Role: role, Content: n.Content, Reasoning: n.Reasoning, IDs: n.IDs,
+			Raw:     n.Raw,
+			Figures: figures, Thought: n.Thought, Reason: reasons[n.Reason], Error: n.Error, Model: n.Model,
+			Created: n.Created,
 		})
 	}
 	return out
@@ -43,7 +46,8 @@ func fromStore(c store.Conversation) screen.Conversation {
 	for _, n := range c.Nodes {
 		m := screen.Node{
 			ID: screen.NodeID(n.ID), Parent: screen.NodeID(n.Parent), Role: screen.RoleUser, Content: n.Content,
-			Reasoning: n.Reasoning, IDs: n.IDs, Raw: n.Raw, Thought: n.Thought, Error: n.Error, Model: n.Model, Created: n.Created,
+			Reasoning: n.Reasoning, IDs: n.IDs, Raw: n.Raw, Thought: n.Thought, Error: n.Error, Model: n.Model,
+			Created: n.Created,
 		}
 		if n.Role == "assistant" {
 			m.Role = screen.RoleAssistant

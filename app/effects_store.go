@@ -151,9 +151,17 @@ func merge(todo []screen.Effect, e screen.Effect) []screen.Effect {
 			}
 		}
 	case screen.SaveSettings:
-		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool { _, is := o.(screen.SaveSettings); return is })
+		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool {
+			_,
+				is := o.(screen.SaveSettings)
+			return is
+		})
 	case screen.SaveDesk:
-		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool { _, is := o.(screen.SaveDesk); return is })
+		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool {
+			_,
+				is := o.(screen.SaveDesk)
+			return is
+		})
 	default:
 	}
 	return append(todo, e)

@@ -31,14 +31,30 @@ func TestMerge(t *testing.T) {
 		add  []screen.Effect
 		want string
 	}{
-		{"saves of one conversation", []screen.Effect{save(1, "a", 1, 2), save(2, "x"), save(1, "b", 2, 3)}, "save 1 b 1a 2b 3b; save 2 x"},
-		{"not over its deletion", []screen.Effect{save(1, "a"), screen.Trash{ID: 1}, save(1, "b")}, "save 1 a; trash 1; save 1 b"},
+		{
+			"saves of one conversation",
+			[]screen.Effect{save(1, "a", 1, 2), save(2, "x"), save(1, "b", 2, 3)},
+			"save 1 b 1a 2b 3b; save 2 x",
+		},
+		{
+			"not over its deletion",
+			[]screen.Effect{save(1, "a"), screen.Trash{ID: 1}, save(1, "b")},
+			"save 1 a; trash 1; save 1 b",
+		},
 		{"over another one's", []screen.Effect{save(1, "a"), screen.Purge{ID: 2}, save(1, "b")}, "save 1 b; purge 2"},
-		{"after it came back", []screen.Effect{screen.Restore{ID: 1}, save(1, "a"), save(1, "b")}, "restore 1; save 1 b"},
+		{
+			"after it came back",
+			[]screen.Effect{screen.Restore{ID: 1}, save(1, "a"), save(1, "b")},
+			"restore 1; save 1 b",
+		},
 		{"the last settings", []screen.Effect{
 			screen.SaveSettings{}, screen.Flush{}, screen.SaveSettings{Settings: screen.Settings{Port: 1}},
 		}, "flush; settings 1"},
-		{"the last desk", []screen.Effect{screen.SaveDesk{}, screen.SaveDesk{Desk: screen.Desk{Selected: 2}}}, "desk 2"},
+		{
+			"the last desk",
+			[]screen.Effect{screen.SaveDesk{}, screen.SaveDesk{Desk: screen.Desk{Selected: 2}}},
+			"desk 2",
+		},
 	}
 	for _, tt := range cases {
 		var todo []screen.Effect
@@ -93,7 +109,8 @@ func TestRecords(t *testing.T) {
 		Nodes: []screen.Node{
 			{ID: 1, Role: screen.RoleUser, Content: "c", Created: at},
 			{
-				ID: 2, Parent: 1, Role: screen.RoleAssistant, Content: "c", Reasoning: "r", IDs: []int32{1, 2}, Raw: "raw",
+				ID: 2, Parent: 1, Role: screen.RoleAssistant, Content: "c", Reasoning: "r", IDs: []int32{1, 2},
+				Raw:     "raw",
 				Figures: screen.Figures{Prompt: 1, Cached: 2, Completion: 3, FirstToken: 4, Prefill: 5, Decode: 6},
 				Thought: 8, Model: "m", Created: at,
 			},

@@ -13,7 +13,9 @@ import (
 )
 
 // ErrRunning is the error of a second app beside one that runs.
-var ErrRunning = errors.New("Sotto is running already: use the one that is open, or quit it first") //nolint:staticcheck // a name
+//
+//nolint:staticcheck // it begins with a name
+var ErrRunning = errors.New("Sotto is running already: use the one that is open, or quit it first")
 
 // RuntimeOptions say what a Runtime works with.
 type RuntimeOptions struct {
@@ -27,8 +29,8 @@ type RuntimeOptions struct {
 	Serve func(port int, models *Gate) (Server, error)
 }
 
-// Runtime runs the front ends' state: one goroutine owns it, takes messages, carries out effects and publishes views. It
-// is a [screen.Port]. Nothing that it waits for (the engine, the disk, a front end) keeps it from taking messages.
+// Runtime runs the front ends' state: one goroutine owns it, takes messages, carries out effects and publishes views.
+// It is a [screen.Port]. Nothing that it waits for (the engine, the disk, a front end) keeps it from taking messages.
 type Runtime struct {
 	options  RuntimeOptions
 	lock     *store.Lock

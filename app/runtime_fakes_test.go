@@ -104,11 +104,13 @@ func (m *memory) set(fail error, stall chan struct{}) {
 	m.fail, m.stall = fail, stall
 	m.mu.Unlock()
 }
+
 func (m *memory) chat(id uint64) store.Conversation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.chats[id]
 }
+
 func (m *memory) texts(id uint64) (list []string) {
 	for _, n := range m.chat(id).Nodes {
 		list = append(list, fmt.Sprintf("%s%s", n.Content, n.Reason))
@@ -191,7 +193,9 @@ type rig struct {
 var errNoSuchModel = errors.New("no model of that name")
 
 // openModel is the Open of a rig. "slow" takes a minute unless it is cancelled, "none" fails.
-func (g *rig) openModel(ctx context.Context, name string, loading func(Loading), serving func(string)) (Answers, error) {
+func (g *rig) openModel(ctx context.Context, name string, loading func(Loading), serving func(string)) (Answers,
+	error,
+) {
 	g.opens = append(g.opens, name)
 	for i := range int64(1000) {
 		loading(Loading{name, engine.Loading{Stage: "packing", Done: i, Total: 1000}})

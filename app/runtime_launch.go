@@ -53,7 +53,9 @@ type answers struct {
 	served *server.Model
 }
 
-func openAnswers(ctx context.Context, o Options, name string, loading func(Loading), serving func(string)) (Answers, error) {
+func openAnswers(ctx context.Context, o Options, name string, loading func(Loading), serving func(string)) (Answers,
+	error,
+) {
 	if name == "" {
 		name = models.Default
 	}

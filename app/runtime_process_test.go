@@ -25,7 +25,8 @@ func endless(t *testing.T, dir string) *Runtime {
 	t.Helper()
 	g := &rig{t: t, teller: &teller{words: slices.Repeat([]string{"word "}, 100_000), every: 5 * time.Millisecond}}
 	r, err := NewRuntime(RuntimeOptions{
-		Store: store.New(filepath.Join(dir, "sotto.db"), 5*time.Second), Lock: filepath.Join(dir, "lock"), Open: g.openModel,
+		Store: store.New(filepath.Join(dir, "sotto.db"), 5*time.Second), Lock: filepath.Join(dir, "lock"),
+		Open: g.openModel,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func TestKilledWhileAnswering(t *testing.T) {
 	go func() { ended <- r.Run(t.Context()) }()
 	eventually(t, r, "messages", func(v *screen.View) bool { return len(v.Chat.Transcript.Messages) == 2 })
 	m := r.View().Chat.Transcript.Messages
-	if !strings.HasPrefix(m[1].Note, "Interrupted") || m[1].Streaming || !strings.HasPrefix(text(m, 1), strings.TrimSpace(partial)) {
+	if !strings.HasPrefix(m[1].Note, "Interrupted") || m[1].Streaming || !strings.HasPrefix(text(m, 1),
+		strings.TrimSpace(partial)) {
 		t.Errorf("after the kill: %+v, want at least %q", m[1], partial)
 	}
 	r.Send(screen.Quit{})
@@ -114,7 +116,8 @@ func TestLaunch(t *testing.T) {
 	go func() { ended <- r.Run(t.Context()) }()
 	eventually(t, r, "the model", func(v *screen.View) bool { return v.Chat.Model.State == screen.ModelIsReady })
 	for _, m := range []screen.Msg{
-		screen.Send{Text: "Hello!"}, screen.QuickAsk{Text: "Who are you?"},
+		screen.Send{Text: "Hello!"},
+		screen.QuickAsk{Text: "Who are you?"},
 		screen.ServiceCall{Call: 1, Kind: screen.Summarise, Text: "A dragon sleeps in a castle.", CanReplace: true},
 	} {
 		r.Send(m)
@@ -153,7 +156,8 @@ func askAPI(t *testing.T, r *Runtime) {
 	l.Close()
 	r.Send(screen.SetField{Field: screen.FieldPort, Text: port})
 	r.Send(screen.SetAPI{On: true})
-	eventually(t, r, "the API", func(v *screen.View) bool { return v.Settings.APIText == "Listening on http://"+address })
+	eventually(t, r, "the API",
+		func(v *screen.View) bool { return v.Settings.APIText == "Listening on http://"+address })
 	answer := get(t.Context(), t, address, "/v1/models")
 	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, `"qwen-tiny"`) {
 		t.Errorf("models: %s", answer)

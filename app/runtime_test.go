@@ -34,7 +34,8 @@ func TestRuntimeAnswers(t *testing.T) {
 			t.Error("no signal of a change")
 		}
 		v = g.send(screen.Send{Text: "too long"})
-		if e := v.Chat.Transcript.Messages[3].Error.Text; !strings.Contains(e, "9,000") || !strings.Contains(e, "2,000") {
+		if e := v.Chat.Transcript.Messages[3].Error.Text; !strings.Contains(e, "9,000") || !strings.Contains(e,
+			"2,000") {
 			t.Errorf("too long: %q", e)
 		}
 		if err := g.quit(); err != nil {
@@ -59,7 +60,8 @@ func TestRuntimeStops(t *testing.T) {
 		g.send(screen.Send{Text: "Hello"})
 		g.after(150 * time.Millisecond)
 		v := g.send(screen.Stop{})
-		if m := v.Chat.Transcript.Messages[1]; m.Streaming || m.Note != "Stopped" || text(v.Chat.Transcript.Messages, 1) != "one" {
+		if m := v.Chat.Transcript.Messages[1]; m.Streaming || m.Note != "Stopped" || text(v.Chat.Transcript.Messages,
+			1) != "one" {
 			t.Errorf("stopped: %+v", m)
 		}
 		if err := g.quit(); err != nil {
@@ -180,7 +182,8 @@ func TestTwoDoors(t *testing.T) {
 		v = g.after(350 * time.Millisecond)
 		if text(v.Chat.Transcript.Messages, 1) != "one two three" || text(v.Quick.Messages, 1) != "" ||
 			v.Quick.Messages[1].Waiting == "" || v.Status.Menu[0].Title != "the model answers in the quick prompt" {
-			t.Errorf("after the first: %q, %+v, %q", text(v.Chat.Transcript.Messages, 1), v.Quick.Messages[1], v.Status.Menu[0].Title)
+			t.Errorf("after the first: %q, %+v, %q", text(v.Chat.Transcript.Messages, 1), v.Quick.Messages[1],
+				v.Status.Menu[0].Title)
 		}
 		v = g.after(time.Second)
 		if text(v.Quick.Messages, 1) != "one two three" || !v.Service.CanReplace {
@@ -249,7 +252,8 @@ func TestSecondRuntime(t *testing.T) {
 		if err := r.lock.Release(); err != nil {
 			t.Error(err)
 		}
-		if _, err := NewRuntime(RuntimeOptions{Lock: filepath.Join(lock, "inside a file")}); err == nil || errors.Is(err, ErrRunning) {
+		if _, err := NewRuntime(RuntimeOptions{Lock: filepath.Join(lock, "inside a file")}); err == nil ||
+			errors.Is(err, ErrRunning) {
 			t.Errorf("a lock that cannot be made: %v", err)
 		}
 	})
@@ -378,8 +382,10 @@ func TestStartAgain(t *testing.T) {
 		g = newRig(t, func(g *rig, o *RuntimeOptions) { g.memory, o.Store = kept, kept })
 		v := g.r.View()
 		c := v.Chat
-		if c.Transcript.Conversation != 2 || text(c.Transcript.Messages, 1) != "one two three" || c.Composer.Text != "a draft" ||
-			len(c.Sidebar.Days) != 1 || len(c.Sidebar.Days[0].Rows) != 2 || c.Sidebar.Days[0].Rows[1].Title != "First" ||
+		if c.Transcript.Conversation != 2 || text(c.Transcript.Messages, 1) != "one two three" ||
+			c.Composer.Text != "a draft" ||
+			len(c.Sidebar.Days) != 1 || len(c.Sidebar.Days[0].Rows) != 2 ||
+			c.Sidebar.Days[0].Rows[1].Title != "First" ||
 			v.Settings.System.Text != "Be kind" {
 			t.Errorf("found %+v, %+v, %+v, %+v", c.Sidebar, c.Transcript, c.Composer, v.Settings.System)
 		}

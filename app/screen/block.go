@@ -12,11 +12,11 @@ const (
 	Rule
 )
 
-// Block is a piece of a message that is laid out on its own. Nested structure is flat: a paragraph in a list in a quote is
-// a Paragraph with Quote 1 and List 1.
+// Block is a piece of a message that is laid out on its own. Nested structure is flat: a paragraph in a list in a quote
+// is a Paragraph with Quote 1 and List 1.
 //
-// While a message streams, a block keeps its index and its Rev for as long as it looks the same: a front end keeps what it
-// drew for (message, index) and draws again only where Rev differs, and what is beyond the end is gone.
+// While a message streams, a block keeps its index and its Rev for as long as it looks the same: a front end keeps what
+// it drew for (message, index) and draws again only where Rev differs, and what is beyond the end is gone.
 type Block struct {
 	Kind   BlockKind
 	Rev    int

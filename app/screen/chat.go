@@ -135,8 +135,8 @@ func (c *chat) versions(n *node) (list []NodeID, at int) {
 	return list, slices.Index(list, n.ID)
 }
 
-// messages are what the model reads to answer under a message of the user. Answers that came to nothing are left out, and
-// what was said around them becomes one message.
+// messages are what the model reads to answer under a message of the user. Answers that came to nothing are left out,
+// and what was said around them becomes one message.
 func (c *chat) messages(parent NodeID, system string) []engine.Message {
 	var out []engine.Message
 	if system != "" {

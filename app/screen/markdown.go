@@ -117,7 +117,10 @@ func (b Block) looks(c Block) bool {
 	return b.Kind == c.Kind && b.Level == c.Level && b.Quote == c.Quote && b.List == c.List && b.Marker == c.Marker &&
 		b.Text == c.Text && b.Lang == c.Lang && slices.Equal(b.Runs, c.Runs) &&
 		slices.EqualFunc(b.Rows, c.Rows, func(r, s []Cell) bool {
-			return slices.EqualFunc(r, s, func(x, y Cell) bool { return x.Align == y.Align && slices.Equal(x.Runs, y.Runs) })
+			return slices.EqualFunc(r, s, func(x, y Cell) bool {
+				return x.Align == y.Align && slices.Equal(x.Runs,
+					y.Runs)
+			})
 		})
 }
 

@@ -83,7 +83,8 @@ func checkStream(t *testing.T, s string, cuts func() int) {
 			t.Fatalf("after %q: %d finished blocks, before %d", s[:at], next.Finished(), d.Finished())
 		}
 		if !slices.EqualFunc(next.Blocks()[:d.Finished()], d.Blocks()[:d.Finished()], same) {
-			t.Fatalf("after %q: a finished block changed from %v to %v", s[:at], d.Blocks()[:d.Finished()], next.Blocks())
+			t.Fatalf("after %q: a finished block changed from %v to %v", s[:at], d.Blocks()[:d.Finished()],
+				next.Blocks())
 		}
 		for i, b := range next.Blocks() {
 			if i < len(d.Blocks()) && (b.Rev == d.Blocks()[i].Rev) != b.looks(d.Blocks()[i]) {
@@ -96,7 +97,8 @@ func checkStream(t *testing.T, s string, cuts func() int) {
 			continue
 		}
 		if whole := (Doc{}).Append(s[:at]); !alike(whole.Blocks(), d.Blocks()) {
-			t.Fatalf("%q in pieces:\n%sat once:\n%s", s[:at], printBlocks(d.Blocks(), false), printBlocks(whole.Blocks(), false))
+			t.Fatalf("%q in pieces:\n%sat once:\n%s", s[:at], printBlocks(d.Blocks(), false),
+				printBlocks(whole.Blocks(), false))
 		}
 	}
 	end := d.End()
@@ -105,7 +107,8 @@ func checkStream(t *testing.T, s string, cuts func() int) {
 	}
 	plainParse, _ := parse(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 	if !alike(plainParse, end.Blocks()) {
-		t.Fatalf("%q block by block:\n%sas one text:\n%s", s, printBlocks(end.Blocks(), false), printBlocks(plainParse, false))
+		t.Fatalf("%q block by block:\n%sas one text:\n%s", s, printBlocks(end.Blocks(), false), printBlocks(plainParse,
+			false))
 	}
 	if end.Finished() != len(end.Blocks()) {
 		t.Fatalf("ended with %d of %d blocks finished", end.Finished(), len(end.Blocks()))
@@ -132,8 +135,10 @@ func TestStreamOfFiles(t *testing.T) {
 // TestStreamOfFragments streams texts that are put together from pieces of syntax.
 func TestStreamOfFragments(t *testing.T) {
 	fragments := []string{
-		"\n", "\n\n", "- ", "1. ", "7) ", "> ", "# ", "```", "~~~", "    ", "\t", "| a | b |\n", "|---|:-:|\n", "---", "***", "===",
-		"text ", "word", "*", "**", "_", "`", "[x](y)", "[", "](", ")", "[a]: /b", "<br>", "<div>", "<!--", "-->", "\\", "&amp;",
+		"\n", "\n\n", "- ", "1. ", "7) ", "> ", "# ", "```", "~~~", "    ", "\t", "| a | b |\n", "|---|:-:|\n", "---",
+		"***", "===",
+		"text ", "word", "*", "**", "_", "`", "[x](y)", "[", "](", ")", "[a]: /b", "<br>", "<div>", "<!--", "-->",
+		"\\", "&amp;",
 		"  ", "- [ ] ", "é", "\x00", "\r\n",
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -148,7 +153,8 @@ func TestStreamOfFragments(t *testing.T) {
 
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{
-		"# A `b`\n\n1. c **d**\n   ~~~x\n   e\n   ~~~\n", "> - [x] a [b](c\n> | d |\n> |:-:|\n> | e |", "***a** b*\n<br>\\&amp;",
+		"# A `b`\n\n1. c **d**\n   ~~~x\n   e\n   ~~~\n", "> - [x] a [b](c\n> | d |\n> |:-:|\n> | e |",
+		"***a** b*\n<br>\\&amp;",
 	} {
 		f.Add(seed, uint8(3))
 	}

@@ -6,15 +6,11 @@ import (
 )
 
 // mend completes the open end of a text that is still arriving, so that it looks now as it most likely will: a marker
-// that has nothing behind it yet is held back, emphasis, code and links that are open are closed, and a line that begins
-// like a table is one. It changes nothing before the last paragraph. The text itself is not changed by it.
+// that has nothing behind it yet is held back, emphasis, code and links that are open are closed, and a line that
+// begins like a table is one. It changes nothing before the last paragraph. The text itself is not changed by it.
 func mend(s string) string {
-	lines, last := s, ""
-	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
-		lines, last = s[:i+1], s[i+1:]
-	} else {
-		lines, last = "", s
-	}
+	cut := strings.LastIndexByte(s, '\n') + 1
+	lines, last := s[:cut], s[cut:]
 	if fence := openFence(lines); fence != "" {
 		if t := strings.TrimSpace(last); t != "" && strings.HasPrefix(fence, t) {
 			return lines // a closing fence, perhaps

@@ -30,7 +30,8 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; run with -update and look at the difference\n%s", path, firstDifference(got, string(want)))
+		t.Errorf("%s differs; run with -update and look at the difference\n%s", path, firstDifference(got,
+			string(want)))
 	}
 }
 
@@ -166,20 +167,23 @@ func printView(v View, door string) string {
 		printChat(&w, v.Chat)
 	case "quick":
 		q := v.Quick
-		fmt.Fprintf(&w, "quick %d%s %s\n", q.Session, flags(q.Open, "open", q.Streaming, "streaming", q.CanAsk, "ask", q.CanCopy,
+		fmt.Fprintf(&w, "quick %d%s %s\n", q.Session, flags(q.Open, "open", q.Streaming, "streaming", q.CanAsk, "ask",
+			q.CanCopy,
 			"copy", q.CanMove, "move"), q.Hint)
 		w.WriteString(printField(" field", q.Field))
 		printMessages(&w, q.Messages)
 	case "status":
 		s := v.Status
-		fmt.Fprintf(&w, "status %s %q (%s)\n", [...]string{"idle", "loading", "generating", "error"}[s.Icon], s.Title, s.Tooltip)
+		fmt.Fprintf(&w, "status %s %q (%s)\n", [...]string{"idle", "loading", "generating", "error"}[s.Icon], s.Title,
+			s.Tooltip)
 		fmt.Fprintf(&w, " menu #%d\n", s.MenuRev)
 		for _, m := range s.Menu {
 			fmt.Fprintf(&w, "  %d %s%s\n", m.ID, m.Title, flags(m.Enabled, "enabled", m.Checked, "checked"))
 		}
 	case "service":
 		s := v.Service
-		fmt.Fprintf(&w, "service %d %s%s\n", s.Call, s.Title, flags(s.Open, "open", s.Streaming, "streaming", s.CanReplace, "replace",
+		fmt.Fprintf(&w, "service %d %s%s\n", s.Call, s.Title, flags(s.Open, "open", s.Streaming, "streaming",
+			s.CanReplace, "replace",
 			s.CanCopy, "copy", s.CanRetry, "retry"))
 		fmt.Fprintf(&w, " source %q\n", s.Source)
 		printMessages(&w, []MessageView{s.Answer})
@@ -206,7 +210,8 @@ func printChat(w *strings.Builder, c ChatView) {
 			fmt.Fprintf(w, " ! %s\n", line)
 		}
 	}
-	fmt.Fprintf(w, " model %d %q %d%%%s %s\n", c.Model.State, c.Model.Text, c.Model.Percent, flags(c.Model.Retry, "retry"), c.Model.Note)
+	fmt.Fprintf(w, " model %d %q %d%%%s %s\n", c.Model.State, c.Model.Text, c.Model.Percent, flags(c.Model.Retry,
+		"retry"), c.Model.Note)
 	fmt.Fprintf(w, " transcript of %d%s\n", c.Transcript.Conversation, flags(c.Transcript.Loading, "loading"))
 	if c.Transcript.EmptyTitle != "" {
 		fmt.Fprintf(w, "  %s: %s\n", c.Transcript.EmptyTitle, c.Transcript.EmptyText)

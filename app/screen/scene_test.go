@@ -18,7 +18,10 @@ func after(d time.Duration) time.Time { return noon.Add(d) }
 
 // Events of the engine for job j, ms milliseconds after noon.
 func read(j JobID, ms, n, total int) Msg {
-	return Answered{j, after(time.Duration(ms) * time.Millisecond), engine.Event{Kind: engine.Reading, Read: n, Total: total}}
+	return Answered{j, after(time.Duration(ms) * time.Millisecond), engine.Event{
+		Kind: engine.Reading, Read: n,
+		Total: total,
+	}}
 }
 
 func tok(j JobID, ms int, text string) Msg {
@@ -41,7 +44,10 @@ func failed(j JobID, ms int, err error) Msg {
 	return AnswerFailed{j, after(time.Duration(ms) * time.Millisecond), err}
 }
 
-var ready = ModelReady{1, ModelInfo{Name: "qwen-tiny", Note: "a tiny model", Tiny: true, Info: engine.Info{Window: 2048}}}
+var ready = ModelReady{1, ModelInfo{
+	Name: "qwen-tiny", Note: "a tiny model", Tiny: true,
+	Info: engine.Info{Window: 2048},
+}}
 
 // begun is a program that has started with an empty store.
 func begun() []Msg {
@@ -66,7 +72,10 @@ func stored() []Msg {
 func pair(id ConversationID) Msg {
 	return ConversationLoaded{Conversation: Conversation{ID: id, Nodes: []Node{
 		{ID: 1, Role: RoleUser, Content: "Hi"},
-		{ID: 2, Parent: 1, Role: RoleAssistant, Content: "Hello **you**", IDs: []int32{5}, Raw: "Hello **you**", Reason: Partial},
+		{
+			ID: 2, Parent: 1, Role: RoleAssistant, Content: "Hello **you**", IDs: []int32{5}, Raw: "Hello **you**",
+			Reason: Partial,
+		},
 	}}}
 }
 
@@ -100,12 +109,15 @@ func (sc scene) play() string {
 		line := strings.ReplaceAll(strings.TrimPrefix(fmt.Sprintf("%T%+v", m, m), "screen."), "\n", "⏎")
 		switch m := m.(type) {
 		case Answered:
-			line = fmt.Sprintf("Answered %d at %s: %+q%+q %d/%d %s", m.Job, m.At.Format("05.000"), m.Event.Thinking, m.Event.Text,
+			line = fmt.Sprintf("Answered %d at %s: %+q%+q %d/%d %s", m.Job, m.At.Format("05.000"), m.Event.Thinking,
+				m.Event.Text,
 				m.Event.Read, m.Event.Total, m.Event.Result.Reason)
 		case Loaded:
-			line = fmt.Sprintf("Loaded %d conversations, models %v, damaged %d, error %v", len(m.Conversations), m.Models, m.Damaged, m.Err)
+			line = fmt.Sprintf("Loaded %d conversations, models %v, damaged %d, error %v", len(m.Conversations),
+				m.Models, m.Damaged, m.Err)
 		case ConversationLoaded:
-			line = fmt.Sprintf("ConversationLoaded %d with %d, damaged %d", m.Conversation.ID, len(m.Conversation.Nodes), m.Damaged)
+			line = fmt.Sprintf("ConversationLoaded %d with %d, damaged %d", m.Conversation.ID,
+				len(m.Conversation.Nodes), m.Damaged)
 		case ModelReady:
 			line = "ModelReady " + m.Model.Name
 		}
@@ -121,8 +133,10 @@ func (sc scene) play() string {
 }
 
 func TestScenes(t *testing.T) {
-	for _, list := range [][]scene{chatScenes(), answerScenes(), listScenes(), quickScenes(), statusScenes(), serviceScenes(),
-		settingsScenes(), quitScenes()} {
+	for _, list := range [][]scene{
+		chatScenes(), answerScenes(), listScenes(), quickScenes(), statusScenes(), serviceScenes(),
+		settingsScenes(), quitScenes(),
+	} {
 		for _, sc := range list {
 			t.Run(sc.name, func(t *testing.T) {
 				golden(t, filepath.Join("scenes", strings.ReplaceAll(sc.name, " ", "-")+".txt"), sc.play())
@@ -136,46 +150,97 @@ var errEngine = errors.New("kernel gemv: device lost")
 func chatScenes() []scene {
 	return []scene{
 		{"start", "chat status", func() []Msg { return nil }, []Msg{
-			Tick{noon}, Send{"too early"}, Loaded{Models: []ModelChoice{{"qwen-tiny", "Tiny"}}},
+			Tick{noon},
+			Send{"too early"},
+			Loaded{Models: []ModelChoice{{"qwen-tiny", "Tiny"}}},
 			ModelLoading{Load: 1, Name: "qwen-tiny", Stage: "packing", Done: 42, Total: 100},
-			ModelLoading{Load: 0, Name: "other", Stage: "packing", Done: 1, Total: 2}, ready,
+			ModelLoading{Load: 0, Name: "other", Stage: "packing", Done: 1, Total: 2},
+			ready,
 		}},
 		{"send and stream", "chat", begun, []Msg{
-			ComposerChanged{"Hello"}, ComposerChanged{"Hello there"}, Send{" Hello there \n"}, read(1, 100, 10, 20),
-			tok(1, 200, "# Hi\n"), tok(1, 300, "\nsome **bo"), tok(1, 400, "ld** text"), Send{"not now"},
+			ComposerChanged{"Hello"},
+			ComposerChanged{"Hello there"},
+			Send{" Hello there \n"},
+			read(1, 100, 10, 20),
+			tok(1, 200, "# Hi\n"), tok(1, 300, "\nsome **bo"), tok(1, 400, "ld** text"),
+			Send{"not now"},
 			tok(1, 1500, "\n"), end(1, 1600, engine.ReasonStop, "", "# Hi\n\nsome **bold** text\n"),
-			CopyMessage{2}, Send{"And?"}, end(2, 2000, engine.ReasonLength, "", "So"), tok(1, 2100, "late"),
+			CopyMessage{2},
+			Send{"And?"},
+			end(2, 2000, engine.ReasonLength, "", "So"), tok(1, 2100, "late"),
 		}},
 		{"thinking", "chat", begun, []Msg{
-			Send{"Why?"}, think(1, 1000, "Let me "), think(1, 2500, "see."), ToggleThinking{2}, Tick{after(3 * time.Second)},
-			tok(1, 5200, "Because."), ToggleThinking{2}, end(1, 5300, engine.ReasonStop, "Let me see.", "Because."),
-			Send{"Really?"}, think(2, 6000, "Hm"), end(2, 80000, engine.ReasonCancelled, "Hm", ""),
+			Send{"Why?"},
+			think(1, 1000, "Let me "), think(1, 2500, "see."),
+			ToggleThinking{2},
+			Tick{after(3 * time.Second)},
+			tok(1, 5200, "Because."),
+			ToggleThinking{2},
+			end(1, 5300, engine.ReasonStop, "Let me see.", "Because."),
+			Send{"Really?"},
+			think(2, 6000, "Hm"), end(2, 80000, engine.ReasonCancelled, "Hm", ""),
 		}},
 		{"stop", "chat", begun, []Msg{
-			Send{"Tell me"}, Stop{}, Stop{}, tok(1, 100, "Once"), end(1, 200, engine.ReasonCancelled, "", "Once"), Stop{},
+			Send{"Tell me"},
+			Stop{},
+			Stop{},
+			tok(1, 100, "Once"), end(1, 200, engine.ReasonCancelled, "", "Once"),
+			Stop{},
 		}},
 		{"errors", "chat", begun, []Msg{
-			Send{"Hi"}, failed(1, 100, fmt.Errorf("qwen-tiny: %w", &engine.WindowError{Prompt: 5012, Window: 2048})), Retry{2},
-			tok(2, 200, "Part"), failed(2, 300, errEngine), Retry{2}, end(3, 400, engine.ReasonStop, "", "Whole"), Retry{1},
+			Send{"Hi"},
+			failed(1, 100, fmt.Errorf("qwen-tiny: %w", &engine.WindowError{Prompt: 5012, Window: 2048})),
+			Retry{2},
+			tok(2, 200, "Part"), failed(2, 300, errEngine),
+			Retry{2},
+			end(3, 400, engine.ReasonStop, "", "Whole"),
+			Retry{1},
 		}},
 		{"asked before the model is ready", "chat", func() []Msg { return begun()[:2] }, []Msg{
-			Send{"Hi"}, ModelLoading{Load: 1, Name: "qwen-tiny", Done: 1, Total: 4}, ready,
+			Send{"Hi"},
+			ModelLoading{Load: 1, Name: "qwen-tiny", Done: 1, Total: 4},
+			ready,
 			end(1, 100, engine.ReasonStop, "", "Hello"),
 		}},
-		{"stopped before the model is ready", "chat", func() []Msg { return begun()[:2] }, []Msg{Send{"Hi"}, Stop{}, ready}},
+		{"stopped before the model is ready", "chat", func() []Msg { return begun()[:2] }, []Msg{
+			Send{"Hi"},
+			Stop{},
+			ready,
+		}},
 		{"no model", "chat status", func() []Msg { return begun()[:2] }, []Msg{
-			Send{"Hi"}, ModelFailed{1, "qwen-tiny", errors.New("no driver for darwin/arm64")}, RetryModel{},
-			ModelFailed{2, "qwen-tiny", errors.New("again")}, Retry{2},
-			ModelReady{3, ModelInfo{Name: "qwen-tiny"}}, end(2, 100, engine.ReasonStop, "", "Hello"),
+			Send{"Hi"},
+			ModelFailed{1, "qwen-tiny", errors.New("no driver for darwin/arm64")},
+			RetryModel{},
+			ModelFailed{2, "qwen-tiny", errors.New("again")},
+			Retry{2},
+			ModelReady{3, ModelInfo{Name: "qwen-tiny"}},
+			end(2, 100, engine.ReasonStop, "", "Hello"),
 		}},
 		{"draft of each conversation", "chat", stored, []Msg{
-			pair(4), ComposerChanged{"half a thought"}, Tick{after(500 * time.Millisecond)}, Tick{after(time.Second)},
-			NewChat{}, ComposerChanged{"newer draft"}, SelectChat{4}, SelectChat{99}, NewChat{}, Send{"Now said"},
+			pair(4),
+			ComposerChanged{"half a thought"},
+			Tick{after(500 * time.Millisecond)},
+			Tick{after(time.Second)},
+			NewChat{},
+			ComposerChanged{"newer draft"},
+			SelectChat{4},
+			SelectChat{99},
+			NewChat{},
+			Send{"Now said"},
 		}},
 		{"code and links", "chat", begun, []Msg{
-			Send{"Code"}, tok(1, 100, "x\n```go\na\nb\n```\ny"), CopyBlock{2, 1}, CopyBlock{2, 0}, CopyBlock{2, 9}, CopyBlock{7, 0},
-			end(1, 200, engine.ReasonStop, "", "x\n```go\na\nb\n```\ny"), CopyBlock{2, 1},
-			ClickLink{"https://example.com"}, ClickLink{"mailto:a@b.c"}, ClickLink{"file:///etc/passwd"}, ClickLink{":"},
+			Send{"Code"},
+			tok(1, 100, "x\n```go\na\nb\n```\ny"),
+			CopyBlock{2, 1},
+			CopyBlock{2, 0},
+			CopyBlock{2, 9},
+			CopyBlock{7, 0},
+			end(1, 200, engine.ReasonStop, "", "x\n```go\na\nb\n```\ny"),
+			CopyBlock{2, 1},
+			ClickLink{"https://example.com"},
+			ClickLink{"mailto:a@b.c"},
+			ClickLink{"file:///etc/passwd"},
+			ClickLink{":"},
 		}},
 	}
 }
@@ -186,26 +251,56 @@ func answerScenes() []scene {
 	}
 	return []scene{
 		{"regenerate", "chat", first, []Msg{
-			Regenerate{2}, Regenerate{2}, end(2, 200, engine.ReasonStop, "", "Second answer"), StepVersion{3, -1}, StepVersion{2, -1},
-			Send{"More"}, end(3, 300, engine.ReasonStop, "", "More of the first"), StepVersion{2, 1}, StepVersion{3, -1},
+			Regenerate{2},
+			Regenerate{2},
+			end(2, 200, engine.ReasonStop, "", "Second answer"),
+			StepVersion{3, -1},
+			StepVersion{2, -1},
+			Send{"More"},
+			end(3, 300, engine.ReasonStop, "", "More of the first"),
+			StepVersion{2, 1},
+			StepVersion{3, -1},
 		}},
 		{"edit and resend", "chat", first, []Msg{
-			ComposerChanged{"my draft"}, EditMessage{1}, ComposerChanged{"One!"}, Tick{after(5 * time.Second)}, CancelEdit{},
-			EditMessage{2}, EditMessage{1}, Send{"One, please"}, end(2, 6000, engine.ReasonStop, "", "Another"), StepVersion{3, -1},
+			ComposerChanged{"my draft"},
+			EditMessage{1},
+			ComposerChanged{"One!"},
+			Tick{after(5 * time.Second)},
+			CancelEdit{},
+			EditMessage{2},
+			EditMessage{1},
+			Send{"One, please"},
+			end(2, 6000, engine.ReasonStop, "", "Another"),
+			StepVersion{3, -1},
 		}},
 		{"interrupted and damaged", "chat", stored, []Msg{
-			pair(4), Send{"Go on"}, SelectChat{5}, ConversationFailed{5, errors.New("it is damaged")}, Send{"x"}, SelectChat{3},
-			ConversationLoaded{Conversation: Conversation{ID: 3, Nodes: []Node{{ID: 3, Role: RoleUser, Content: "left"}}}, Damaged: 2},
+			pair(4),
+			Send{"Go on"},
+			SelectChat{5},
+			ConversationFailed{5, errors.New("it is damaged")},
+			Send{"x"},
+			SelectChat{3},
+			ConversationLoaded{Conversation: Conversation{ID: 3, Nodes: []Node{{
+				ID: 3, Role: RoleUser,
+				Content: "left",
+			}}}, Damaged: 2},
 			DismissNotice{},
 		}},
 		{"after a failed answer", "chat", begun, []Msg{
 			Send{"One"}, failed(1, 100, errEngine), Send{"Two"}, end(2, 200, engine.ReasonStop, "", "Both"),
 		}},
 		{"system prompt and sampling", "chat", begun, []Msg{
-			SetField{FieldSystem, " Be brief. "}, SetField{FieldTemperature, "0,7"}, SetField{FieldMaxTokens, "100"}, Send{"Hi"},
+			SetField{FieldSystem, " Be brief. "},
+			SetField{FieldTemperature, "0,7"},
+			SetField{FieldMaxTokens, "100"},
+			Send{"Hi"},
 		}},
 		{"two conversations at once", "chat", begun, []Msg{
-			Send{"First"}, NewChat{}, Send{"Second"}, tok(1, 100, "one"), tok(2, 200, "two"), SelectChat{1},
+			Send{"First"},
+			NewChat{},
+			Send{"Second"},
+			tok(1, 100, "one"), tok(2, 200, "two"),
+			SelectChat{1},
 			end(1, 300, engine.ReasonStop, "", "one"), end(2, 400, engine.ReasonStop, "", "two"),
 		}},
 	}
@@ -214,26 +309,54 @@ func answerScenes() []scene {
 func listScenes() []scene {
 	return []scene{
 		{"days", "chat", stored, []Msg{
-			Tick{noon.Add(12 * time.Hour)}, StepChat{1}, StepChat{1}, StepChat{-1}, StepChat{-1}, StepChat{-1}, NewChat{}, StepChat{-1},
+			Tick{noon.Add(12 * time.Hour)},
+			StepChat{1},
+			StepChat{1},
+			StepChat{-1},
+			StepChat{-1},
+			StepChat{-1},
+			NewChat{},
+			StepChat{-1},
 			StepChat{1},
 		}},
 		{"delete and undo", "chat", stored, []Msg{
-			DeleteChat{4}, UndoDelete{}, UndoDelete{}, DeleteChat{5}, DeleteChat{4}, Tick{after(29 * time.Second)},
-			Tick{after(30 * time.Second)}, UndoDelete{}, DeleteChat{3}, DismissUndo{}, DeleteChat{99}, DeleteChat{1}, DeleteChat{2},
+			DeleteChat{4},
+			UndoDelete{},
+			UndoDelete{},
+			DeleteChat{5},
+			DeleteChat{4},
+			Tick{after(29 * time.Second)},
+			Tick{after(30 * time.Second)},
+			UndoDelete{},
+			DeleteChat{3},
+			DismissUndo{},
+			DeleteChat{99},
+			DeleteChat{1},
+			DeleteChat{2},
 		}},
 		{"delete while it answers", "chat", begun, []Msg{
 			Send{"Hi"}, tok(1, 100, "He"), DeleteChat{1}, tok(1, 200, "llo"), UndoDelete{},
 		}},
 		{"rename", "chat", stored, []Msg{
-			RenameChat{5, "  A   new\nname "}, RenameChat{5, ""}, RenameChat{5, strings.Repeat("long ", 40)}, RenameChat{99, "x"},
+			RenameChat{5, "  A   new\nname "},
+			RenameChat{5, ""},
+			RenameChat{5, strings.Repeat("long ", 40)},
+			RenameChat{99, "x"},
 		}},
 		{"store fails", "chat status", begun, []Msg{
-			SaveFailed{errors.New("no space left on device")}, Send{"Hi"}, SaveRecovered{}, ConversationFailed{1, errEngine},
+			SaveFailed{errors.New("no space left on device")}, Send{"Hi"}, SaveRecovered{}, ConversationFailed{
+				1,
+				errEngine,
+			},
 		}},
 		{"store cannot be read", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon}, Loaded{Err: errors.New("it was written by a newer Sotto")},
 		}},
-		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{Tick{noon}, Loaded{Damaged: 1}, Loaded{Damaged: 2}}},
+		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon},
+			Loaded{Damaged: 1},
+			Loaded{Damaged: 2},
+		}},
 		{"window", "chat", begun, []Msg{WindowClosed{}, OpenWindow{}}},
 	}
 }

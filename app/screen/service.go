@@ -38,8 +38,8 @@ func (k ServiceKind) instructions() string {
 	case Summarise:
 		return "Summarise the user's text in a few sentences, in the language of the text." + data
 	case Proofread:
-		return "Correct spelling, grammar and punctuation of the user's text, in its language, and change nothing else. " +
-			"Answer with the corrected text alone." + data
+		return "Correct spelling, grammar and punctuation of the user's text, in its language, and change nothing " +
+			"else. Answer with the corrected text alone." + data
 	default:
 		return "Explain the user's text clearly and briefly, in the language of the text." + data
 	}
@@ -99,7 +99,10 @@ func (u *step) call(m ServiceCall) {
 	c, said := c.grow(Node{Role: RoleUser, Content: m.Kind.request(m.Text), Created: u.now})
 	u.service.chat = c
 	if u.service.refused != "" {
-		c, n := c.grow(Node{Parent: said.ID, Role: RoleAssistant, Reason: Failed, Error: u.service.refused, Created: u.now})
+		c, n := c.grow(Node{
+			Parent: said.ID, Role: RoleAssistant, Reason: Failed, Error: u.service.refused,
+			Created: u.now,
+		})
 		u.service.chat = c.with(n)
 		return
 	}

@@ -26,8 +26,10 @@ func printAll(s State) string {
 // made from it, that nothing panics, and that the same messages give the same state.
 func TestStatesDoNotChange(t *testing.T) {
 	var all []Msg
-	for _, list := range [][]scene{chatScenes(), answerScenes(), listScenes(), quickScenes(), statusScenes(), serviceScenes(),
-		settingsScenes()} {
+	for _, list := range [][]scene{
+		chatScenes(), answerScenes(), listScenes(), quickScenes(), statusScenes(), serviceScenes(),
+		settingsScenes(),
+	} {
 		for _, sc := range list {
 			all = append(all, sc.msgs...)
 		}
@@ -70,7 +72,10 @@ func TestFirstWords(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"short", "Hello there", "Hello there"},
 		{"first line that has words", "\n  \n## A *plan*\nmore", "A *plan*"},
-		{"cut at a word", "one two three four five six seven eight nine ten eleven", "one two three four five six seven eight nine ten…"},
+		{
+			"cut at a word", "one two three four five six seven eight nine ten eleven",
+			"one two three four five six seven eight nine ten…",
+		},
 		{"one long word", strings.Repeat("x", 60), strings.Repeat("x", 47) + "…"},
 		{"only marks", "***", "***"},
 		{"characters, not bytes", strings.Repeat("é", 48), strings.Repeat("é", 48)},
@@ -84,7 +89,10 @@ func TestFirstWords(t *testing.T) {
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+	for n, want := range map[int]string{
+		0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000",
+		-100: "-100",
+	} {
 		if got := thousands(n); got != want {
 			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
 		}
@@ -148,11 +156,19 @@ func TestWake(t *testing.T) {
 	}{
 		{"nothing to do", nil, midnight},
 		{"a draft", []Msg{ComposerChanged{"x"}}, after(time.Second)},
-		{"a draft of a while ago", []Msg{ComposerChanged{"x"}, Tick{after(600 * time.Millisecond)}, ComposerChanged{"xy"}}, after(time.Second)},
+		{"a draft of a while ago", []Msg{
+			ComposerChanged{"x"},
+			Tick{after(600 * time.Millisecond)},
+			ComposerChanged{"xy"},
+		}, after(time.Second)},
 		{"a partial answer", []Msg{Send{"x"}, tok(1, 300, "y")}, after(time.Second)},
 		{"an answer that waits", []Msg{Send{"x"}}, midnight},
 		{"thinking", []Msg{Send{"x"}, think(1, 1300, "y")}, after(2300 * time.Millisecond)},
-		{"a deleted conversation", []Msg{Send{"x"}, end(1, 0, engine.ReasonStop, "", "y"), DeleteChat{1}}, after(undoFor)},
+		{
+			"a deleted conversation",
+			[]Msg{Send{"x"}, end(1, 0, engine.ReasonStop, "", "y"), DeleteChat{1}},
+			after(undoFor),
+		},
 		{"quitting with an answer", []Msg{Send{"x"}, Quit{}}, after(quitWait)},
 		{"quitting", []Msg{Quit{}}, after(quitAgain)},
 		{"quitting for long", []Msg{Quit{}, Tick{after(quitAgain)}}, midnight},
@@ -195,7 +211,10 @@ func BenchmarkToken(b *testing.B) {
 	s := New()
 	loaded := Loaded{}
 	for i := range 1000 {
-		loaded.Conversations = append(loaded.Conversations, Conversation{ID: ConversationID(i + 1), First: "A conversation", Used: noon})
+		loaded.Conversations = append(loaded.Conversations, Conversation{
+			ID:    ConversationID(i + 1),
+			First: "A conversation", Used: noon,
+		})
 	}
 	for _, m := range []Msg{Tick{noon}, loaded, ready, Send{"x"}} {
 		s, _ = Update(s, m)

@@ -68,7 +68,7 @@ type MessageView struct {
 	Blocks    []Block
 	Thinking  ThinkingView
 	Streaming bool   // more is coming
-	Waiting   string // what the answer waits for, while there is no text: "Waiting for the model", "Reading 120 of 400 tokens"
+	Waiting   string // what the answer waits for while there is no text: "Reading 120 of 400 tokens"
 	Note      string // "Stopped", "Interrupted", "Cut off: ...", "" if it ended by itself
 	Figures   string // the line under an answer, "" while there are none
 	Error     ErrorView

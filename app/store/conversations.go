@@ -89,13 +89,12 @@ func (s *Store) Conversations() (Listing, error) {
 			if has(b.Tx(), trashBucket, k) || has(b.Tx(), asideBucket, k) {
 				return nil
 			}
-			head, err := readHead(b, id)
-			if err != nil {
+			if head, err := readHead(b, id); err == nil {
+				list.Heads = append(list.Heads, head)
+			} else {
 				list.Damaged = append(list.Damaged, id)
 				reasons[id] = err.Error()
-				return nil
 			}
-			list.Heads = append(list.Heads, head)
 			return nil
 		})
 	})

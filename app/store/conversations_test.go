@@ -80,7 +80,8 @@ func TestConversations(t *testing.T) {
 	}}))
 	got, _, err = s.Conversation(1)
 	must(t, err)
-	if got.Title != "new" || len(got.Nodes) != 5 || got.Nodes[1].Content != "rewritten" || got.Nodes[2].Content != "message 3" ||
+	if got.Title != "new" || len(got.Nodes) != 5 || got.Nodes[1].Content != "rewritten" ||
+		got.Nodes[2].Content != "message 3" ||
 		got.Nodes[4].Parent != 1 {
 		t.Errorf("after a second save: %+v", got)
 	}
@@ -151,7 +152,8 @@ func oldDatabase(t *testing.T, path string) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(b.Put([]byte("pack"), []byte("manifest")), meta.Put(schemaKey, binary.BigEndian.AppendUint32(nil, 1)))
+		return errors.Join(b.Put([]byte("pack"), []byte("manifest")), meta.Put(schemaKey,
+			binary.BigEndian.AppendUint32(nil, 1)))
 	})
 }
 
@@ -235,7 +237,8 @@ func TestDamagedRecords(t *testing.T) {
 			"[1:talk 1 3:talk 3] damaged [2] last 3", "it is damaged",
 		},
 		{
-			"no head", func(tx *bbolt.Tx) error { return tx.Bucket(conversationBucket).Bucket(idKey(2)).Delete(headKey) },
+			"no head",
+			func(tx *bbolt.Tx) error { return tx.Bucket(conversationBucket).Bucket(idKey(2)).Delete(headKey) },
 			"[1:talk 1 3:talk 3] damaged [2] last 3", "it is damaged",
 		},
 		{
@@ -280,9 +283,8 @@ func TestDamagedRecords(t *testing.T) {
 			if got, want := list(t, s), strings.Replace(c.list, "damaged [2]", "damaged []", 1); got != want {
 				t.Errorf("listed again %s, want %s", got, want)
 			}
-			got := ""
-			conversation, damaged, err := s.Conversation(2)
-			if err != nil {
+			var got string
+			if conversation, damaged, err := s.Conversation(2); err != nil {
 				got = err.Error()
 			} else {
 				ids := []int{}

@@ -80,7 +80,7 @@ func backup(tx *bbolt.Tx, path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // it is gone if all went well
 	_, err = tx.WriteTo(f)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package store keeps what outlives a process in one bbolt file: conversations, settings, the manifests of weight packs.
+// Package store keeps what outlives a process in one bbolt file: conversations, settings, manifests of weight packs.
 //
 // The file is opened for each operation and closed after it, so processes share it: reads go on side by side, a
 // write waits for its turn, and nobody holds the file for longer than one transaction. Every kind of thing has
