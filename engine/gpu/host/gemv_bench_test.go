@@ -54,7 +54,7 @@ func benchGemv(b *testing.B, threads int, g kernels.Gemv) {
 	for _, s := range streams {
 		matrix += len(s)
 	}
-	count := total / matrix
+	count := max(1, total/matrix)
 	arena := &benchArena{bind: map[*gpu.Region]gpu.Buffer{}, dev: dev}
 	x := arena.add(b, "x", gputest.BF16Bytes(gputest.Normal(gputest.Rand("x"), g.DType, g.Rows*g.K)))
 	p := &gpu.Program{Name: "gemv", Rows: g.Rows}
