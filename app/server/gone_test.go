@@ -1,0 +1,189 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"sotto/app/sched"
+	"sotto/engine"
+)
+
+// asClient makes the test binary a client: it posts its standard input to the URL and prints what comes.
+const asClient = "SOTTO_TEST_CLIENT"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(asClient); url != "" {
+		a, err := http.Post(url, "application/json", os.Stdin) //nolint:noctx // this process is going to be killed
+		if err == nil {
+			_, err = io.Copy(os.Stdout, a.Body)
+		}
+		if err != nil {
+			os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// client starts a client in a process of its own. Its lines come on a reader.
+func (r *rig) client(t *testing.T, body string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self)
+	c.Env = append(os.Environ(), asClient+"="+r.url+"/v1/chat/completions")
+	c.Stdin, c.Stderr = strings.NewReader(body), os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(out)
+}
+
+// settle kills a client, waits until the engine is idle and has the next request answered.
+func (r *rig) settle(t *testing.T, c *exec.Cmd) {
+	t.Helper()
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	eventually(t, "the engine is idle", func() bool { return r.queue.Status() == sched.Status{} })
+	took := time.Since(begin)
+	c.Wait() //nolint:errcheck // it was killed
+	next := time.Now()
+	if a := r.answer(t, request("Hello!", "max_tokens", 1)); a.finish != "length" {
+		t.Errorf("the next answer: %+v", a)
+	}
+	t.Logf("idle %v after the kill, the next answer took %v", took, time.Since(next))
+	if took > time.Second {
+		t.Errorf("idle only after %v", took)
+	}
+}
+
+// endless is a request whose answer goes on for long: nearly every token is likely.
+func endless(stream bool) string {
+	return request("Tell me a story about a dragon in a castle.", "stream", stream, "temperature", 2, "top_k", 0, "top_p", 1,
+		"seed", 4)
+}
+
+func TestClientKilled(t *testing.T) {
+	r, spy := open(t, "", func(o *engine.Options) { o.Chunk = 16 })
+	long := strings.Repeat("The dragon sleeps in the old castle. ", 300)
+	for _, c := range []struct {
+		name, body string
+		ready      func(t *testing.T, out *bufio.Reader) // returns when the client is to be killed
+		check      func(t *testing.T, result engine.Result)
+	}{
+		{"at chunk 5", endless(true), func(t *testing.T, out *bufio.Reader) {
+			for n := 0; n < 5; {
+				line, err := out.ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasPrefix(line, "data: ") {
+					n++
+				}
+			}
+		}, func(t *testing.T, result engine.Result) {
+			if n := len(result.IDs); n < 4 {
+				t.Errorf("%d tokens were made", n)
+			}
+		}},
+		{"while the prompt is read", request(long, "stream", true), func(t *testing.T, out *bufio.Reader) {
+			if _, err := out.ReadString('\n'); err != nil { // the first chunk comes with the first rows
+				t.Fatal(err)
+			}
+		}, func(t *testing.T, result engine.Result) {
+			if len(result.IDs) != 0 {
+				t.Errorf("%d tokens were made", len(result.IDs))
+			}
+		}},
+		{"before an answer that comes whole", endless(false), func(t *testing.T, _ *bufio.Reader) {
+			time.Sleep(300 * time.Millisecond)
+		}, func(*testing.T, engine.Result) {}},
+		{"while a whole one's prompt is read", request(long), func(t *testing.T, _ *bufio.Reader) {
+			time.Sleep(50 * time.Millisecond)
+		}, func(t *testing.T, result engine.Result) {
+			if len(result.IDs) != 0 {
+				t.Errorf("%d tokens were made", len(result.IDs))
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			client, out := r.client(t, c.body)
+			eventually(t, "the request is served", func() bool { return r.queue.Status().Serving != "" })
+			c.ready(t, out)
+			spy.mu.Lock()
+			before := len(spy.results)
+			spy.mu.Unlock()
+			r.settle(t, client)
+			spy.mu.Lock()
+			result := spy.results[before]
+			spy.mu.Unlock()
+			if result.Reason != engine.ReasonCancelled {
+				t.Errorf("the answer ended by %s", result.Reason)
+			}
+			c.check(t, result)
+		})
+	}
+}
+
+// TestConnectionEnds ends connections in the ways that connections end.
+func TestConnectionEnds(t *testing.T) {
+	for name, end := range map[string]func(c *net.TCPConn){
+		"closed":      func(c *net.TCPConn) { c.Close() },
+		"reset":       func(c *net.TCPConn) { c.SetLinger(0); c.Close() },
+		"half closed": func(c *net.TCPConn) { c.CloseWrite() },
+	} {
+		for _, stream := range []string{"true", "false"} {
+			t.Run(name+", streamed "+stream, func(t *testing.T) {
+				g := say("one", "two")
+				g.gate = make(chan struct{})
+				r := serve(t, g, nil)
+				c := r.dial(t)
+				io.WriteString(c, post(`{"stream":`+stream+`,`+hello+`}`))
+				eventually(t, "the request is served", func() bool { return g.asked() == 1 })
+				waiting, stop := context.WithCancel(t.Context())
+				go r.try(waiting, http.MethodPost, "/v1/chat/completions", strings.NewReader(`{`+hello+`}`))
+				eventually(t, "another one waits", func() bool { return r.queue.Status() == sched.Status{Serving: "API", Programs: 1} })
+				end(c.(*net.TCPConn))
+				eventually(t, "the other one is served", func() bool { return g.asked() == 2 })
+				stop()
+				eventually(t, "idle", func() bool { return r.queue.Status() == sched.Status{} })
+			})
+		}
+	}
+}
+
+// TestGoneWhileWaiting holds that a request whose client went away is never served.
+func TestGoneWhileWaiting(t *testing.T) {
+	g := say("one")
+	g.gate = make(chan struct{})
+	r := serve(t, g, nil)
+	go r.try(t.Context(), http.MethodPost, "/v1/chat/completions", strings.NewReader(`{`+hello+`}`))
+	eventually(t, "one is served", func() bool { return g.asked() == 1 })
+	c := r.dial(t)
+	io.WriteString(c, post(`{`+hello+`}`))
+	eventually(t, "another one waits", func() bool { return r.queue.Status().Programs == 1 })
+	c.Close()
+	eventually(t, "it has left", func() bool { return r.queue.Status().Programs == 0 })
+	close(g.gate)
+	eventually(t, "idle", func() bool { return r.queue.Status() == sched.Status{} })
+	if n := g.asked(); n != 1 {
+		t.Errorf("the engine was asked %d times", n)
+	}
+}
