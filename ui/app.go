@@ -10,6 +10,7 @@ import (
 	"github.com/progrium/darwinkit/dispatch"
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
+	"github.com/progrium/darwinkit/objc"
 
 	"sotto/app/screen"
 	"sotto/ui/kit"
@@ -68,13 +69,17 @@ func Run(port screen.Port, o Options) {
 		}
 		return true
 	})
+	// The words of the command line are no documents.
+	foundation.UserDefaults_StandardUserDefaults().RegisterDefaults(
+		map[string]objc.IObject{"NSTreatUnknownArgumentsAsOpen": foundation.String_StringWithString("NO")})
+	d.SetApplicationOpenFile(func(appkit.Application, string) bool { return true })
 	w.scope.ApplicationDelegate(w.app, d)
 	w.app.Run()
 }
 
 // build makes what is there from the start.
 func (w *windows) build() {
-	w.app.SetActivationPolicy(appkit.ApplicationActivationPolicyRegular)
+	kit.Optional(w.app, objc.Sel("setActivationPolicy:"), appkit.ApplicationActivationPolicyRegular)
 	w.app.SetMainMenu(newMainMenu(w))
 	w.status = newStatus(w.scope, w.port.Send)
 	w.service = newService(w.scope, w.port.Send)

@@ -5,7 +5,6 @@ package ui
 import (
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
-	"github.com/progrium/darwinkit/objc"
 
 	"sotto/app/screen"
 	"sotto/ui/kit"
@@ -18,17 +17,17 @@ type chat struct {
 	window appkit.Window
 	view   screen.ChatView
 
-	sidebarFill, divider, composerBorder appkit.Box
-	newChat, undoButton                  appkit.Button
-	undoText, listEmpty                  appkit.TextField
-	list                                 *chatList
-	notice                               appkit.TextField
-	noticeButton                         appkit.Button
-	transcript                           *transcript
-	emptyTitle, emptyText                appkit.TextField
-	composer                             *composer
-	sendButton, cancelEdit               appkit.Button
-	model                                appkit.TextField
+	divider                appkit.Box
+	newChat, undoButton    appkit.Button
+	undoText, listEmpty    appkit.TextField
+	list                   *chatList
+	notice                 appkit.TextField
+	noticeButton           appkit.Button
+	transcript             *transcript
+	emptyTitle, emptyText  appkit.TextField
+	composer               *composer
+	sendButton, cancelEdit appkit.Button
+	model                  appkit.TextField
 }
 
 // newChat makes the chat window.
@@ -40,6 +39,7 @@ func newChat(l *kit.Ledger, send func(screen.Msg)) *chat {
 		appkit.WindowStyleMaskTitled|appkit.WindowStyleMaskClosable|appkit.WindowStyleMaskResizable|
 			appkit.WindowStyleMaskMiniaturizable, appkit.BackingStoreBuffered, false))
 	c.window.SetReleasedWhenClosed(false)
+	s.OnClose(func() { c.window.Close() })
 	c.window.SetMinSize(foundation.Size{Width: chatMinWidth, Height: chatMinHeight})
 	c.window.SetTitle("Sotto")
 	c.build()
@@ -56,8 +56,7 @@ func newChat(l *kit.Ledger, send func(screen.Msg)) *chat {
 // build makes the parts of the window.
 func (c *chat) build() {
 	s, send := c.scope, c.send
-	c.sidebarFill = s.NewFill(kit.Sidebar())
-	c.divider = s.NewFill(kit.Line())
+	c.divider = s.NewLine()
 	c.newChat = s.NewButton("New Chat", func() { send(screen.NewChat{}) })
 	c.list = newChatList(s, send)
 	c.listEmpty = s.NewLabel(quiet)
@@ -68,9 +67,9 @@ func (c *chat) build() {
 	c.transcript = newTranscript(s, send)
 	c.emptyTitle = s.NewLabel(kit.Face{Size: 20, Bold: true, Ink: kit.InkSecondary})
 	c.emptyText = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
+	kit.Wrap(c.emptyText)
 	c.emptyTitle.SetAlignment(appkit.TextAlignmentCenter)
 	c.emptyText.SetAlignment(appkit.TextAlignmentCenter)
-	c.composerBorder = s.NewFill(kit.Line())
 	c.composer = newComposer(s, composerEvents{
 		changed: func(text string) {
 			send(screen.ComposerChanged{Text: text})
@@ -90,8 +89,8 @@ func (c *chat) build() {
 	c.model = s.NewLabel(quiet)
 	content := c.window.ContentView()
 	for _, v := range []appkit.IView{
-		c.sidebarFill, c.divider, c.newChat, c.list.scroll, c.listEmpty, c.undoText, c.undoButton, c.notice,
-		c.noticeButton, c.transcript.scroll, c.emptyTitle, c.emptyText, c.composerBorder, c.composer.scroll,
+		c.divider, c.newChat, c.list.scroll, c.listEmpty, c.undoText, c.undoButton, c.notice,
+		c.noticeButton, c.transcript.scroll, c.emptyTitle, c.emptyText, c.composer.scroll,
 		c.sendButton, c.cancelEdit, c.model,
 	} {
 		content.AddSubview(v)
@@ -149,8 +148,7 @@ func (c *chat) show(v screen.ChatView) {
 	kit.SetHidden(c.emptyText, !empty)
 	kit.SetText(c.emptyTitle, v.Transcript.EmptyTitle)
 	kit.SetText(c.emptyText, v.Transcript.EmptyText)
-	c.composer.show(v.Composer.Text, v.Composer.Rev, true)
-	kit.Optional(c.composer.text, objc.Sel("setPlaceholderString:"), v.Composer.Placeholder)
+	c.composer.show(v.Composer.Text, v.Composer.Rev, v.Composer.Placeholder)
 	c.showButtons(v)
 	kit.SetText(c.model, modelLine(v))
 	c.layout()
@@ -196,7 +194,6 @@ func (c *chat) layout() {
 		composerText: c.composer.height(), notice: text != "", noticeButton: button != "",
 		undo: c.view.Sidebar.Undo != "", editing: c.view.Composer.Editing,
 	})
-	kit.Place(c.sidebarFill, f.sidebar)
 	kit.Place(c.divider, f.divider)
 	kit.Place(c.newChat, f.newChat)
 	kit.Place(c.list.scroll, f.list)
@@ -206,13 +203,11 @@ func (c *chat) layout() {
 	kit.Place(c.undoButton, f.undoButton)
 	kit.Place(c.notice, f.noticeText)
 	kit.Place(c.noticeButton, f.noticeButton)
-	kit.Place(c.transcript.scroll, f.transcript)
+	kit.PlaceText(c.transcript.scroll, c.transcript.text, f.transcript)
 	title, rest := f.empty.Top(30)
 	kit.Place(c.emptyTitle, title)
-	sub, _ := rest.Top(24)
-	kit.Place(c.emptyText, sub)
-	kit.Place(c.composerBorder, f.composerBorder)
-	kit.Place(c.composer.scroll, f.composer)
+	kit.Place(c.emptyText, rest)
+	kit.PlaceText(c.composer.scroll, c.composer.text, f.composer)
 	kit.Place(c.sendButton, f.send)
 	kit.Place(c.cancelEdit, f.cancelEdit)
 	kit.Place(c.model, f.model)
@@ -233,7 +228,5 @@ func (c *chat) focus() {
 
 // close takes the window away for good.
 func (c *chat) close() {
-	c.window.OrderOut(nil)
 	c.scope.Close()
-	c.window.Close()
 }

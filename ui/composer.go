@@ -14,9 +14,13 @@ import (
 type composer struct {
 	scroll appkit.ScrollView
 	text   appkit.TextView
+	hint   appkit.TextField // what stands in the empty field
 	rev    int
 	laid   bool // some text was laid in
 }
+
+// composerInset is the margin around the text in points.
+const composerInset = 8
 
 // composerEvents is what a composer tells.
 type composerEvents struct {
@@ -26,7 +30,7 @@ type composerEvents struct {
 }
 
 func newComposer(s *kit.Scope, on composerEvents) *composer {
-	c := &composer{text: s.NewTextView(8)}
+	c := &composer{text: s.NewTextView(composerInset)}
 	c.text.SetRichText(false)
 	c.text.SetFont(kit.Font(body))
 	c.text.SetAllowsUndo(true)
@@ -36,6 +40,10 @@ func newComposer(s *kit.Scope, on composerEvents) *composer {
 		kit.Optional(c.text, objc.Sel(off), false)
 	}
 	c.scroll = s.NewScroll(c.text)
+	c.scroll.SetBorderType(appkit.LineBorder)
+	c.hint = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
+	c.text.AddSubview(c.hint) // a click on it is a click on the text
+	kit.Place(c.hint, kit.Frame{X: composerInset + 3, Y: composerInset - 1, W: 400, H: lineHeight})
 	d := &appkit.TextViewDelegate{}
 	d.SetTextViewDoCommandBySelector(func(_ appkit.TextView, command objc.Selector) bool {
 		switch command.Name() {
@@ -54,7 +62,11 @@ func newComposer(s *kit.Scope, on composerEvents) *composer {
 		}
 		return false
 	})
-	d.SetTextDidChange(func(foundation.Notification) { on.changed(c.text.String()) })
+	d.SetTextDidChange(func(foundation.Notification) {
+		text := c.text.String()
+		kit.SetHidden(c.hint, text != "")
+		on.changed(text)
+	})
 	s.TextViewDelegate(c.text, d)
 	return c
 }
@@ -76,8 +88,8 @@ func (c *composer) composing() bool {
 	return r.Length > 0 && r.Location != none
 }
 
-// show lays text into the field, if it is another than what was laid in last.
-func (c *composer) show(text string, rev int, editable bool) {
+// show lays text into the field, if it is another than what was laid in last. hint stands in the empty field.
+func (c *composer) show(text string, rev int, hint string) {
 	if !c.laid || rev != c.rev {
 		c.laid, c.rev = true, rev
 		if text = kit.Clean(text); c.text.String() != text {
@@ -85,9 +97,8 @@ func (c *composer) show(text string, rev int, editable bool) {
 			c.text.SetSelectedRange(foundation.Range{Location: uint64(c.text.TextStorage().Length())})
 		}
 	}
-	if c.text.IsEditable() != editable {
-		c.text.SetEditable(editable)
-	}
+	kit.SetText(c.hint, hint)
+	kit.SetHidden(c.hint, c.text.TextStorage().Length() > 0)
 }
 
 // height is how high the text is, margins included.

@@ -30,7 +30,7 @@ type chatFrames struct {
 	divider                                                       kit.Frame
 	notice, noticeText, noticeButton                              kit.Frame
 	transcript, empty                                             kit.Frame
-	composerBorder, composer, send, cancelEdit, model             kit.Frame
+	composer, send, cancelEdit, model                             kit.Frame
 }
 
 func layoutChat(w, h float64, s chatShape) chatFrames {
@@ -65,8 +65,7 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 		f.cancelEdit = f.cancelEdit.Middle(buttonHeight)
 	}
 	_, bottom = bottom.Right(pad / 2)
-	f.composerBorder = bottom
-	f.composer = bottom.Inset(1, 1)
+	f.composer = bottom
 
 	if s.notice {
 		f.notice, content = content.Top(buttonHeight + pad)
@@ -77,7 +76,7 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 		f.noticeText = inner.Middle(lineHeight)
 	}
 	f.transcript = content
-	f.empty = content.Middle(120).Inset(40, 0)
+	f.empty = content.Middle(120).Inset(60, 0)
 	return f
 }
 

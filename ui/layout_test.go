@@ -63,7 +63,7 @@ func check(t *testing.T, w, h float64, frames map[string]kit.Frame, behind map[s
 
 func TestLayouts(t *testing.T) {
 	behind := map[string]bool{
-		"sidebar.": true, "notice.": true, "undo.": true, "composerBorder.": true, "empty.": true, "listEmpty.": true,
+		"sidebar.": true, "notice.": true, "undo.": true, "empty.": true, "listEmpty.": true,
 	}
 	shapes := map[string]chatShape{
 		"plain": {}, "long text": {composerText: 9000}, "notice": {notice: true},
@@ -79,7 +79,7 @@ func TestLayouts(t *testing.T) {
 	t.Run("quick", func(t *testing.T) {
 		for _, answers := range []bool{false, true} {
 			h := map[bool]float64{false: quickLeast, true: quickMost}[answers]
-			check(t, quickWidth, h, parts(layoutQuick(quickWidth, h, 30, answers)), map[string]bool{"border.": true})
+			check(t, quickWidth, h, parts(layoutQuick(quickWidth, h, 30, answers)), nil)
 		}
 	})
 	t.Run("service", func(t *testing.T) {
@@ -93,10 +93,10 @@ func TestLayouts(t *testing.T) {
 func TestComposerGrows(t *testing.T) {
 	for _, tt := range []struct{ text, want float64 }{{0, composerLeast}, {100, 100}, {5000, composerMost}} {
 		f := layoutChat(chatWidth, chatHeight, chatShape{composerText: tt.text})
-		if got := f.composerBorder.H; got != tt.want {
+		if got := f.composer.H; got != tt.want {
 			t.Errorf("text of %g: composer of %g, want %g", tt.text, got, tt.want)
 		}
-		if f.send.W == 0 || f.send.Y+f.send.H > f.composerBorder.Y+composerLeast {
+		if f.send.W == 0 || f.send.Y+f.send.H > f.composer.Y+composerLeast {
 			t.Errorf("text of %g: the button at %v does not stand at the lower edge", tt.text, f.send)
 		}
 	}

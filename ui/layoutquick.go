@@ -14,7 +14,7 @@ const (
 
 // quickFrames are the places of the quick prompt's parts.
 type quickFrames struct {
-	border, field, ask, transcript, hint, anew, copy, move kit.Frame
+	field, ask, transcript, hint, anew, copy, move kit.Frame
 }
 
 func layoutQuick(w, h, text float64, answers bool) quickFrames {
@@ -26,8 +26,7 @@ func layoutQuick(w, h, text float64, answers bool) quickFrames {
 	f.ask, _ = buttons.Top(composerLeast)
 	f.ask = f.ask.Middle(buttonHeight)
 	_, row = row.Right(pad / 2)
-	f.border = row
-	f.field = row.Inset(1, 1)
+	f.field = row
 	_, rest = rest.Top(pad / 2)
 	foot, rest := rest.Bottom(buttonHeight + pad)
 	foot = foot.Inset(pad, pad/2)

@@ -31,7 +31,7 @@ var (
 )
 
 // fieldFrames are the places of a text field and the line beside or under it.
-type fieldFrames struct{ border, fault kit.Frame }
+type fieldFrames struct{ input, fault kit.Frame }
 
 // settingsFrames are the places of the settings window's parts.
 type settingsFrames struct {
@@ -56,12 +56,12 @@ func layoutSettings(w, h float64) settingsFrames {
 	}
 	f.model, _ = row(rowModel, buttonHeight).Left(260)
 	system := row(rowSystem, 76)
-	f.fields[screen.FieldSystem] = fieldFrames{border: system}
+	f.fields[screen.FieldSystem] = fieldFrames{input: system}
 	number := func(i int, field screen.Field) {
 		r := row(i, buttonHeight)
-		border, side := r.Left(110)
+		input, side := r.Left(110)
 		_, side = side.Left(pad)
-		f.fields[field] = fieldFrames{border, side.Middle(lineHeight)}
+		f.fields[field] = fieldFrames{input, side.Middle(lineHeight)}
 	}
 	number(rowTemperature, screen.FieldTemperature)
 	number(rowMaxTokens, screen.FieldMaxTokens)

@@ -17,7 +17,6 @@ type quick struct {
 	send       func(screen.Msg)
 	panel      appkit.Panel
 	view       screen.QuickView
-	border     appkit.Box
 	field      *composer
 	transcript *transcript
 	hint       appkit.TextField
@@ -31,7 +30,6 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 	s := kit.NewScope(l)
 	q := &quick{scope: s, send: send}
 	q.panel = newPanel(s, "Quick Prompt", quickWidth, quickLeast)
-	q.border = s.NewFill(kit.Line())
 	q.field = newComposer(s, composerEvents{
 		changed: func(text string) {
 			send(screen.QuickChanged{Text: text})
@@ -56,7 +54,7 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 	q.move.SetKeyEquivalentModifierMask(kit.ModCommand)
 	content := q.panel.ContentView()
 	for _, v := range []appkit.IView{
-		q.border, q.field.scroll, q.transcript.scroll, q.hint, q.ask, q.anew, q.copy, q.move,
+		q.field.scroll, q.transcript.scroll, q.hint, q.ask, q.anew, q.copy, q.move,
 	} {
 		content.AddSubview(v)
 	}
@@ -77,6 +75,7 @@ func newPanel(s *kit.Scope, title string, w, h float64) appkit.Panel {
 	p := kit.Hold(s, appkit.NewPanelWithContentRectStyleMaskBackingDefer(
 		kit.Frame{X: 300, Y: 300, W: w, H: h}.Rect(), utility, appkit.BackingStoreBuffered, false))
 	p.SetReleasedWhenClosed(false)
+	s.OnClose(func() { p.Close() })
 	p.SetTitle(title)
 	p.SetLevel(appkit.FloatingWindowLevel)
 	p.SetHidesOnDeactivate(false)
@@ -92,8 +91,7 @@ func (q *quick) show(v screen.QuickView) {
 		q.grow(grown)
 	}
 	q.view = v
-	q.field.show(v.Field.Text, v.Field.Rev, true)
-	kit.Optional(q.field.text, objc.Sel("setPlaceholderString:"), v.Placeholder)
+	q.field.show(v.Field.Text, v.Field.Rev, v.Placeholder)
 	q.transcript.show("quick", v.Messages)
 	kit.SetText(q.hint, quickHint(v))
 	title, enabled := "Ask", v.CanAsk
@@ -127,10 +125,9 @@ func (q *quick) grow(large bool) {
 func (q *quick) layout() {
 	size := q.panel.ContentView().Frame().Size
 	f := layoutQuick(size.Width, size.Height, q.field.height(), len(q.view.Messages) > 0)
-	kit.Place(q.border, f.border)
-	kit.Place(q.field.scroll, f.field)
+	kit.PlaceText(q.field.scroll, q.field.text, f.field)
 	kit.Place(q.ask, f.ask)
-	kit.Place(q.transcript.scroll, f.transcript)
+	kit.PlaceText(q.transcript.scroll, q.transcript.text, f.transcript)
 	kit.Place(q.hint, f.hint)
 	kit.Place(q.anew, f.anew)
 	kit.Place(q.copy, f.copy)
@@ -145,7 +142,5 @@ func (q *quick) raise() {
 }
 
 func (q *quick) close() {
-	q.panel.OrderOut(nil)
 	q.scope.Close()
-	q.panel.Close()
 }

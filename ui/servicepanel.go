@@ -29,7 +29,7 @@ func newServicePanel(l *kit.Ledger, send func(screen.Msg)) *servicePanel {
 	p := &servicePanel{scope: s}
 	p.panel = newPanel(s, "Sotto", serviceWidth, serviceHeight)
 	p.source = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary, Italic: true})
-	p.line = s.NewFill(kit.Line())
+	p.line = s.NewLine()
 	p.transcript = newTranscript(s, send)
 	p.stop = s.NewButton("Stop", func() {
 		if p.view.Streaming {
@@ -84,7 +84,7 @@ func (p *servicePanel) layout() {
 	f := layoutService(size.Width, size.Height)
 	kit.Place(p.source, f.source)
 	kit.Place(p.line, f.line)
-	kit.Place(p.transcript.scroll, f.transcript)
+	kit.PlaceText(p.transcript.scroll, p.transcript.text, f.transcript)
 	kit.Place(p.stop, f.stop)
 	kit.Place(p.copy, f.copy)
 	kit.Place(p.done, f.done)
@@ -97,7 +97,5 @@ func (p *servicePanel) raise() {
 }
 
 func (p *servicePanel) close() {
-	p.panel.OrderOut(nil)
 	p.scope.Close()
-	p.panel.Close()
 }

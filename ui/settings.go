@@ -27,9 +27,8 @@ type settings struct {
 
 // settingsField is a text field of the settings with the line that says what is wrong with it.
 type settingsField struct {
-	border appkit.Box
-	input  *composer
-	fault  appkit.TextField
+	input *composer
+	fault appkit.TextField
 }
 
 func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
@@ -39,6 +38,7 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 		kit.Frame{X: 240, Y: 200, W: settingsWidth, H: settingsHeight}.Rect(),
 		appkit.WindowStyleMaskTitled|appkit.WindowStyleMaskClosable, appkit.BackingStoreBuffered, false))
 	w.window.SetReleasedWhenClosed(false)
+	s.OnClose(func() { w.window.Close() })
 	w.window.SetTitle("Settings")
 	content := w.window.ContentView()
 	for i, title := range settingsLabels {
@@ -55,14 +55,14 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 	})
 	content.AddSubview(w.model)
 	for _, f := range settingsFields {
-		field := &settingsField{border: s.NewFill(kit.Line()), fault: s.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
+		field := &settingsField{fault: s.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
 		field.input = newComposer(s, composerEvents{
 			changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
 			send:    func(string) { w.window.SelectNextKeyView(nil) },
 			escape:  func() { send(screen.SettingsClosed{}) },
 		})
 		w.fields[f] = field
-		for _, v := range []appkit.IView{field.border, field.input.scroll, field.fault} {
+		for _, v := range []appkit.IView{field.input.scroll, field.fault} {
 			content.AddSubview(v)
 		}
 	}
@@ -105,12 +105,8 @@ func (w *settings) show(v screen.SettingsView) {
 		screen.FieldSystem: v.System, screen.FieldTemperature: v.Temperature,
 		screen.FieldMaxTokens: v.MaxTokens, screen.FieldPort: v.Port,
 	} {
-		w.fields[f].input.show(view.Text, view.Rev, true)
-		fault := view.Error
-		if fault == "" && view.Text == "" {
-			fault = view.Placeholder
-		}
-		kit.SetText(w.fields[f].fault, fault)
+		w.fields[f].input.show(view.Text, view.Rev, view.Placeholder)
+		kit.SetText(w.fields[f].fault, view.Error)
 	}
 	state := appkit.ControlStateValueOff
 	if v.APIOn {
@@ -128,8 +124,7 @@ func (w *settings) layout() {
 	kit.Place(w.model, f.model)
 	for field, v := range w.fields {
 		at := f.fields[field]
-		kit.Place(v.border, at.border)
-		kit.Place(v.input.scroll, at.border.Inset(1, 1))
+		kit.PlaceText(v.input.scroll, v.input.text, at.input)
 		kit.Place(v.fault, at.fault)
 	}
 	kit.Place(w.api, f.api)
@@ -142,7 +137,5 @@ func (w *settings) raise() {
 }
 
 func (w *settings) close() {
-	w.window.OrderOut(nil)
 	w.scope.Close()
-	w.window.Close()
 }

@@ -32,21 +32,16 @@ func (s *Scope) NewButton(title string, f func()) appkit.Button {
 	return b
 }
 
-// NewFill returns a plain area of one colour.
-func (s *Scope) NewFill(c appkit.Color) appkit.Box {
+// NewLine returns a thin line between parts.
+func (s *Scope) NewLine() appkit.Box {
 	b := Hold(s, appkit.NewBoxWithFrame(foundation.Rect{}))
-	b.SetBoxType(appkit.BoxCustom)
-	b.SetTitlePosition(appkit.NoTitle)
-	objc.Call[objc.Void](b, objc.Sel("setBorderType:"), appkit.NoBorder)
-	b.SetBorderWidth(0)
-	b.SetContentViewMargins(foundation.Size{})
-	b.SetFillColor(c)
+	b.SetBoxType(appkit.BoxSeparator)
 	return b
 }
 
 // NewScroll returns a view that scrolls its document up and down.
 func (s *Scope) NewScroll(document appkit.IView) appkit.ScrollView {
-	v := Hold(s, appkit.NewScrollViewWithFrame(foundation.Rect{}))
+	v := Hold(s, appkit.NewScrollViewWithFrame(Frame{W: 100, H: 100}.Rect()))
 	v.SetHasVerticalScroller(true)
 	v.SetHasHorizontalScroller(false)
 	v.SetBorderType(appkit.NoBorder)
@@ -71,8 +66,24 @@ func (s *Scope) NewTextView(inset float64) appkit.TextView {
 	return t
 }
 
+// PlaceText lays a scroll view out and makes its text as wide as there is room.
+func PlaceText(v appkit.ScrollView, t appkit.TextView, f Frame) {
+	Place(v, f)
+	room, now := v.ContentSize(), t.Frame().Size
+	if room.Width > 0 && now.Width != room.Width {
+		t.SetFrameSize(foundation.Size{Width: room.Width, Height: max(now.Height, room.Height)})
+	}
+}
+
 // Place lays v out.
 func Place(v appkit.IView, f Frame) { v.SetFrame(f.Rect()) }
+
+// Wrap lets a label have more than one line.
+func Wrap(l appkit.TextField) {
+	objc.Call[objc.Void](objc.Call[objc.Object](l, objc.Sel("cell")), objc.Sel("setWraps:"), true)
+	objc.Call[objc.Void](objc.Call[objc.Object](l, objc.Sel("cell")), objc.Sel("setLineBreakMode:"),
+		appkit.LineBreakByWordWrapping)
+}
 
 // SetHidden shows or hides v, where that is a change.
 func SetHidden(v appkit.IView, hidden bool) {

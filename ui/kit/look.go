@@ -45,9 +45,6 @@ func Sidebar() appkit.Color { return role(rgb{0.95, 0.95, 0.96}, "windowBackgrou
 // CodeFill is the colour behind code.
 func CodeFill() appkit.Color { return role(rgb{0.945, 0.945, 0.955}, "quaternarySystemFillColor") }
 
-// Line is the colour of lines between parts.
-func Line() appkit.Color { return role(rgb{0.87, 0.87, 0.88}, "separatorColor") }
-
 // Font returns the font of a face.
 func Font(f Face) appkit.Font {
 	var font appkit.Font

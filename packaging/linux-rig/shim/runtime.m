@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Associated objects go when their owner is deallocated.
-static pthread_mutex_t owners_lock = PTHREAD_MUTEX_INITIALIZER;
+// Associated objects go when their owner is deallocated. What is deallocated while the lock is held comes back to it.
+static pthread_mutex_t owners_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static NSMapTable *owners; // owner, not retained -> NSMutableDictionary of key -> value
 static void (*old_dealloc)(id, SEL);
 

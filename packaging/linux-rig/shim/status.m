@@ -27,9 +27,16 @@ static CGFloat taken; // width of all items
   [button setBordered:NO];
   [window setTitle:@"Status item"];
   [window setContentView:button];
-  [window setLevel:NSMainMenuWindowLevel];
+  [window setLevel:NSStatusWindowLevel];
   [window orderFrontRegardless];
+  [[NSNotificationCenter defaultCenter] addObserver:self
+                                           selector:@selector(toFront:)
+                                               name:NSApplicationDidBecomeActiveNotification
+                                             object:nil];
   return self;
+}
+- (void)toFront:(NSNotification *)n { // the menu bar came over it
+  if (visible) [window orderFrontRegardless];
 }
 - (NSButton *)button { return button; }
 - (CGFloat)length { return length; }
@@ -75,6 +82,7 @@ static CGFloat taken; // width of all items
   [button sendActionOn:m ? NSLeftMouseDownMask : NSLeftMouseUpMask];
 }
 - (void)dealloc {
+  [[NSNotificationCenter defaultCenter] removeObserver:self];
   [window close];
   [menu release];
   [button release];
