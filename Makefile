@@ -13,7 +13,7 @@ FUZZTIME ?= 5m
 export CGO_ENABLED ?= 0
 
 .PHONY: help setup run build kernels test race check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
-	bench-peer golden clean
+	bench-peer golden ui-build run-ui ui-test clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -89,6 +89,16 @@ bench-peer: build ## Compare with mlx-lm on this processor (own Python environme
 
 golden: kernels ## Rewrite golden files from the present output; look at the difference before committing
 	$(GO) test ./... -update
+
+ui-build: $(FAST) ## Build Sotto with its windows over GNUstep (Linux), as build/linux-rig/Sotto.app
+	@packaging/linux-rig/setup.sh
+	@packaging/linux-rig/build.sh
+
+run-ui: ui-build ## Open the windows on this Linux desktop, with a home folder of their own under build/
+	@packaging/linux-rig/run.sh build/linux-rig/home build/linux-rig/Sotto.app/Sotto app
+
+ui-test: ui-build ## Drive the windows on a virtual screen and take pictures (build/shots)
+	$(GO) run ./packaging/linux-rig/uitest $(ARGS)
 
 clean: ## Remove what was built
 	rm -rf build bin $(FAST)
