@@ -255,7 +255,7 @@ func attnDecodeKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_decode_%s_d%d", d, dim), File: "attention.metal", Params: AttnParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"p", Read}, {"q_norm", Read}, {"k_norm", Read}, {"k", ReadWrite}, {"v", ReadWrite},
+			{StepArg, Read}, {"row", Read}, {"q_norm", Read}, {"k_norm", Read}, {"k", ReadWrite}, {"v", ReadWrite},
 			{"part_o", Write}, {"part_ml", Write},
 		},
 	}
@@ -264,7 +264,7 @@ func attnDecodeKernel(d DType, dim int) Kernel {
 func attnMergeKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_merge_%s_d%d", d, dim), File: "attention.metal", Params: AttnMergeParams{},
-		Args: []Arg{{StepArg, Read}, {"part_o", Read}, {"part_ml", Read}, {"p", Read}, {"a", Write}},
+		Args: []Arg{{StepArg, Read}, {"part_o", Read}, {"part_ml", Read}, {"row", Read}, {"a", Write}},
 	}
 }
 
@@ -272,7 +272,7 @@ func attnStoreKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_store_%s_d%d", d, dim), File: "attention_rows.metal", Params: AttnParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"p", Read}, {"q_norm", Read}, {"k_norm", Read}, {"q", Write}, {"k", Write}, {"v", Write},
+			{StepArg, Read}, {"rows", Read}, {"q_norm", Read}, {"k_norm", Read}, {"q", Write}, {"k", Write}, {"v", Write},
 		},
 	}
 }
@@ -280,6 +280,6 @@ func attnStoreKernel(d DType, dim int) Kernel {
 func attnRowsKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_rows_%s_d%d", d, dim), File: "attention_rows.metal", Params: AttnMergeParams{},
-		Args: []Arg{{StepArg, Read}, {"q", Read}, {"k", Read}, {"v", Read}, {"p", Read}, {"a", Write}},
+		Args: []Arg{{StepArg, Read}, {"q_rows", Read}, {"k", Read}, {"v", Read}, {"rows", Read}, {"a", Write}},
 	}
 }

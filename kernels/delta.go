@@ -166,7 +166,7 @@ func deltaStepKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_step_%s_d%d", d, dim), File: "delta.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"p", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
+			{StepArg, Read}, {"row", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
 			{"dt_bias", Read}, {"norm", Read}, {"s", ReadWrite}, {"y", Write},
 		},
 	}
@@ -176,7 +176,7 @@ func deltaConvKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_conv_%s_d%d", d, dim), File: "delta_rows.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"p", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
+			{StepArg, Read}, {"rows", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
 			{"dt_bias", Read}, {"qkv", Write}, {"gb", Write},
 		},
 	}
@@ -186,7 +186,7 @@ func deltaScanKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_scan_%s_d%d", d, dim), File: "delta_rows.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"qkv", Read}, {"gb", Read}, {"p", Read}, {"norm", Read}, {"s", ReadWrite}, {"y", Write},
+			{StepArg, Read}, {"qkv", Read}, {"gb", Read}, {"rows", Read}, {"norm", Read}, {"s", ReadWrite}, {"y", Write},
 		},
 	}
 }
