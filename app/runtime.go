@@ -10,6 +10,7 @@ import (
 
 	"sotto/app/screen"
 	"sotto/app/store"
+	"sotto/engine"
 )
 
 // ErrRunning is the error of a second app beside one that runs.
@@ -171,6 +172,14 @@ func (r *Runtime) feed(ctx context.Context, m screen.Msg) {
 	r.state, effects = screen.Update(r.state, m)
 	for _, e := range effects {
 		r.carryOut(ctx, e)
+	}
+	switch m := m.(type) {
+	case screen.Answered:
+		if m.Event.Kind == engine.Finished {
+			delete(r.cancels, m.Job)
+		}
+	case screen.AnswerFailed:
+		delete(r.cancels, m.Job)
 	}
 }
 

@@ -44,6 +44,9 @@ func TestRuntimeAnswers(t *testing.T) {
 		if got := g.memory.texts(1); !slices.Equal(got, []string{"Hello", "one two three", "too long", "error"}) {
 			t.Errorf("stored %q", got)
 		}
+		if len(g.r.cancels) != 0 {
+			t.Errorf("%d answers are still to be cancelled", len(g.r.cancels))
+		}
 		if c := g.commands(); len(c) == 0 || c[len(c)-1] != (screen.QuitNow{}) {
 			t.Errorf("commands %v", c)
 		}

@@ -27,6 +27,7 @@ var outside = map[string][]string{
 	"go.etcd.io/bbolt":               {"app/store"},
 	"github.com/ardanlabs/jinja":     {"engine/prompt"},
 	"github.com/spf13/cobra":         {"cmd/sotto"},
+	"github.com/yuin/goldmark":       {"app/screen"},
 	"github.com/adrg/xdg":            {"app", "cmd/sotto"},
 	"net/http":                       {"app/server", "app/remote", "app/models"},
 	"C":                              {"ui"},

@@ -21,9 +21,6 @@ type nesting struct {
 	marker      *string // of the list item, taken by its first block
 }
 
-// maxNesting bounds what is told apart: deeper nesting looks like this.
-const maxNesting = 16
-
 func (f *flattener) block(n ast.Node, in nesting) {
 	switch n := n.(type) {
 	case *ast.Heading:
@@ -37,7 +34,7 @@ func (f *flattener) block(n ast.Node, in nesting) {
 	case *extast.Table:
 		f.add(Block{Kind: Table, Rows: f.rows(n)}, in)
 	case *ast.Blockquote:
-		in.quote = min(in.quote+1, maxNesting)
+		in.quote++
 		f.children(n, in)
 	case *ast.List:
 		f.list(n, in)
@@ -56,7 +53,7 @@ func (f *flattener) children(n ast.Node, in nesting) {
 
 // list flattens the items; each marks its first block, an empty one makes a paragraph to mark.
 func (f *flattener) list(n *ast.List, in nesting) {
-	in.list = min(in.list+1, maxNesting)
+	in.list++
 	number := n.Start
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 		if in.marker != nil && *in.marker != "" { // the outer item begins with this list
@@ -237,10 +234,12 @@ func unescape(s string) string {
 			b.WriteByte(s[i])
 			continue
 		}
-		if end := strings.IndexByte(s[i:], ';'); s[i] == '&' && end > 0 && end < maxReference {
-			b.WriteString(html.UnescapeString(s[i : i+end+1]))
-			i += end
-			continue
+		if s[i] == '&' {
+			if end := strings.IndexByte(s[i:min(i+maxReference, len(s))], ';'); end > 0 {
+				b.WriteString(html.UnescapeString(s[i : i+end+1]))
+				i += end
+				continue
+			}
 		}
 		b.WriteByte(s[i])
 	}

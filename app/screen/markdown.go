@@ -5,10 +5,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 // Doc is Markdown that arrives in pieces, as blocks. It is a value: Append returns a new one.
@@ -16,6 +13,7 @@ import (
 // A block is finished when a later block of the top level has begun on a whole line; what comes after cannot change
 // it. That holds because the dialect has nothing that reaches back: no reference links, no setext headings, no raw
 // HTML blocks. The rest is CommonMark with tables, strikethrough, task lists and bare links; line breaks are kept.
+// Nesting and the width of tables are bounded.
 type Doc struct {
 	text     string
 	open     int     // offset of the text whose blocks are not finished; begins a line
@@ -123,32 +121,6 @@ func (b Block) looks(c Block) bool {
 			})
 		})
 }
-
-// dialect is the parser of the dialect that Doc describes.
-var dialect = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(parser.NewListParser(), 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(parser.NewBlockquoteParser(), 800),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewRawHTMLParser(), 400),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
-		util.Prioritized(extension.NewStrikethroughParser(), 500),
-		util.Prioritized(extension.NewLinkifyParser(), 999),
-	),
-	parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
-	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
-)
 
 // top is a block of the top level.
 type top struct {

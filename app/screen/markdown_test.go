@@ -142,12 +142,36 @@ func TestStreamOfFragments(t *testing.T) {
 		"  ", "- [ ] ", "é", "\x00", "\r\n",
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 3000 {
+	for range 600 {
 		var b strings.Builder
 		for range 1 + r.IntN(14) {
 			b.WriteString(fragments[r.IntN(len(fragments))])
 		}
 		checkStream(t, b.String(), func() int { return 1 + r.IntN(5) })
+	}
+}
+
+// TestBounds holds that structure beyond the bounds stays text, and that it streams as any other text.
+func TestBounds(t *testing.T) {
+	wide := strings.Repeat("| a ", maxColumns+1) + "|\n"
+	cases := []struct{ name, text, kept string }{
+		{"quotes", strings.Repeat("> ", 2*maxNesting) + "end", "end"},
+		{"quotes without spaces", strings.Repeat(">", 2*maxNesting) + "end", "end"},
+		{"lists", strings.Repeat("- ", 2*maxNesting) + "end", "end"},
+		{"wide table", wide + strings.Repeat("|---", maxColumns+1) + "|\n" + wide, "|---|---"},
+	}
+	for _, tt := range cases {
+		text := ""
+		for _, b := range blocksOf(tt.text) {
+			if b.Quote+b.List > maxNesting || b.Kind == Table {
+				t.Errorf("%s: block %+v", tt.name, b)
+			}
+			text += printRuns(b.Runs)
+		}
+		if !strings.Contains(text, tt.kept) {
+			t.Errorf("%s: %q lost %q", tt.name, text, tt.kept)
+		}
+		checkStream(t, tt.text, func() int { return 7 })
 	}
 }
 

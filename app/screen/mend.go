@@ -92,6 +92,9 @@ func headerRow(s string) (string, bool) {
 		row = closeInline(row) + " |"
 	}
 	columns := strings.Count(row, "|") - strings.Count(row, `\|`) - 1
+	if columns > maxColumns {
+		return "", false
+	}
 	return row + "\n|" + strings.Repeat("---|", columns) + "\n", true
 }
 
