@@ -1,0 +1,3 @@
+module github.com/progrium/darwinkit
+
+go 1.26
