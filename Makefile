@@ -13,7 +13,7 @@ FUZZTIME ?= 5m
 export CGO_ENABLED ?= 0
 
 .PHONY: help setup run build kernels test race check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
-	bench-peer golden ui-build run-ui ui-test clean
+	bench-peer golden ui-build run-ui ui-test app app-darwin vet-darwin api-check api-facts clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -99,6 +99,21 @@ run-ui: ui-build ## Open the windows on this Linux desktop, with a home folder o
 
 ui-test: ui-build ## Drive the windows on a virtual screen and take pictures (build/shots)
 	$(GO) run ./packaging/linux-rig/uitest $(ARGS)
+
+app: ## Build build/Sotto.app for Macs with Apple silicon: on a Mac with its own tools, on Linux with clang and stubs
+	@packaging/mac/app.sh
+
+app-darwin: api-check app vet-darwin ## app, and every check of the macOS side
+
+vet-darwin: ## Vet all code as macOS sees it
+	@packaging/mac/go.sh vet ./app/... ./assets/... ./cmd/... ./engine/... ./kernels/... ./ui/...
+
+api-check: ## Type-check all code for macOS; check classes, selectors and arguments against the API facts
+	@packaging/darwinkit.sh
+	@$(GO) run ./packaging/api/cmd/apicheck -modfile build/darwinkit.mod -info Info.plist ./...
+
+api-facts: ## Read the API facts anew out of the objc2 crates (needs cargo)
+	@packaging/api/facts.py build/api
 
 clean: ## Remove what was built
 	rm -rf build bin $(FAST)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# darwinkit.sh: what every build with windows needs of darwinkit, under build/: a copy of the version that go.mod names with
-# one mend, and darwinkit.mod, a go.mod that uses the copy (go build -modfile=build/darwinkit.mod). Nothing is written when
-# it is there already.
+# darwinkit.sh: what every build with windows needs of darwinkit, under build/: a copy of the version that go.mod names
+# with one mend, and darwinkit.mod, a go.mod that uses the copy (go build -modfile=build/darwinkit.mod). Nothing is
+# written when it is there already.
 #
 # The mend: the argument types of a closure's call description lie on a dead stack unless the description keeps them
 # (darwinkit issue 286; Go 1.25 and later crash in the first delegate without it).
