@@ -142,6 +142,7 @@ func (c *call) body() ([]byte, error) {
 	}
 	limit := c.server.limits.Body
 	if c.r.ContentLength > limit {
+		c.drain()
 		return nil, errTooLarge(limit)
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
@@ -149,6 +150,7 @@ func (c *call) body() ([]byte, error) {
 	var network net.Error
 	switch {
 	case errors.As(err, &large):
+		c.drain()
 		return nil, errTooLarge(limit)
 	case errors.As(err, &network) && network.Timeout():
 		c.w.Header().Set("Connection", "close")
@@ -159,6 +161,14 @@ func (c *call) body() ([]byte, error) {
 	// From now on reading only tells whether the client is still there.
 	_ = c.control.SetReadDeadline(time.Time{})
 	return data, nil
+}
+
+// drain reads on for a while: a client that is still sending when the connection is closed would see a broken
+// connection and not the answer. One that asks before it sends is told in time.
+func (c *call) drain() {
+	if c.r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, c.r.Body, 4*c.server.limits.Body)
+	}
 }
 
 // fail answers with an error, if the client can still be told.

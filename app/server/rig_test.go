@@ -169,7 +169,7 @@ type rig struct {
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
 // serve runs a server over an engine, with clocks and identifiers that are always the same.
-func serve(t *testing.T, g sched.Generator, change func(*Config, *sched.Options)) *rig {
+func serve(t testing.TB, g sched.Generator, change func(*Config, *sched.Options)) *rig {
 	t.Helper()
 	r := &rig{logs: &logs{}}
 	info := engine.Info{Family: "test", Window: 4096, Sessions: 1}
@@ -196,7 +196,7 @@ func serve(t *testing.T, g sched.Generator, change func(*Config, *sched.Options)
 }
 
 // run listens and serves until the end of the test.
-func (r *rig) run(t *testing.T, c Config) {
+func (r *rig) run(t testing.TB, c Config) {
 	t.Helper()
 	r.Server = New(c)
 	var err error
