@@ -149,7 +149,8 @@ func checkOutside(t *testing.T, s source, path string) {
 		if path != prefix && !strings.HasPrefix(path, prefix+"/") {
 			continue
 		}
-		if !slices.ContainsFunc(folders, func(f string) bool { return s.folder == f || strings.HasPrefix(s.folder, f+"/") }) {
+		inside := func(f string) bool { return s.folder == f || strings.HasPrefix(s.folder, f+"/") }
+		if !slices.ContainsFunc(folders, inside) {
 			t.Errorf("%s imports %s: only %v may", s.path, path, folders)
 		}
 	}

@@ -71,6 +71,7 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.closePack(), o.Device.Close())
 	}
+	//nolint:contextcheck // ctx ends the loading; the worker lives until it is closed
 	e.worker, err = run.Open(run.Config{
 		Device: o.Device, Spec: spec, Layout: e.pack.Layout(), Pack: e.pack.Bytes(),
 		DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
@@ -83,7 +84,7 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 }
 
 // load reads everything but the device's part.
-func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (*model.Spec, error) {
+func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Spec, err error) {
 	config, err := fs.ReadFile(dir, "config.json")
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (*model.Spec, e
 	if err != nil {
 		return nil, err
 	}
-	defer ckpt.Close()
+	defer func() { err = errors.Join(err, ckpt.Close()) }()
 	spec, warnings, err := model.Parse(config, generation, ckpt)
 	if err != nil {
 		return nil, err

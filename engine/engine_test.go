@@ -110,7 +110,8 @@ func TestAnswersAreTheSameHoweverThePromptIsCut(t *testing.T) {
 	var want []int32
 	for _, chunk := range []int{0, 1, 7, 16, 33} {
 		e := open(t, func(o *Options) { o.Chunk = chunk })
-		r := ask(t, t.Context(), e.NewSession(), Request{Messages: user("Tell me a story about a dragon in a castle.")}, nil)
+		request := Request{Messages: user("Tell me a story about a dragon in a castle.")}
+		r := ask(t, t.Context(), e.NewSession(), request, nil)
 		if want == nil {
 			want = r.IDs
 		}
@@ -171,14 +172,16 @@ func TestCancelLeavesASessionThatGoesOn(t *testing.T) {
 					}
 				}
 			})
-			if r.Reason != ReasonCancelled || len(r.IDs) >= len(whole.IDs) || !slices.Equal(r.IDs, whole.IDs[:len(r.IDs)]) {
+			if r.Reason != ReasonCancelled || len(r.IDs) >= len(whole.IDs) ||
+				!slices.Equal(r.IDs, whole.IDs[:len(r.IDs)]) {
 				t.Fatalf("cancelled after %d: %s with %v, want a part of %v", after, r.Reason, r.IDs, whole.IDs)
 			}
 			next := append(slices.Clone(question), r.Message, user("Who was the hero?")[0])
 			kept := ask(t, t.Context(), s, Request{Messages: next}, nil)
 			cold := ask(t, t.Context(), e.NewSession(), Request{Messages: next}, nil)
 			if kept.Figures.Cached < r.Figures.Prompt {
-				t.Errorf("kept %d tokens, want at least the %d of the first prompt", kept.Figures.Cached, r.Figures.Prompt)
+				t.Errorf("kept %d tokens, want at least the %d of the first prompt",
+					kept.Figures.Cached, r.Figures.Prompt)
 			}
 			if !slices.Equal(kept.IDs, cold.IDs) {
 				t.Errorf("after a cancelled answer: got %q, want %q", kept.Text, cold.Text)
@@ -230,7 +233,8 @@ func TestBreakingOffSettles(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	e := open(t, nil)
-	_, err := first(e.NewSession().Generate(t.Context(), Request{Messages: user(strings.Repeat("one two three ", 2000))}))
+	request := Request{Messages: user(strings.Repeat("one two three ", 2000))}
+	_, err := first(e.NewSession().Generate(t.Context(), request))
 	var window *WindowError
 	if !errors.As(err, &window) || window.Prompt <= window.Window || window.Window != e.Info().Window {
 		t.Fatalf("got %v, want a WindowError with both numbers", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"unsafe"
 )
 
@@ -214,27 +215,32 @@ func flag(b bool) uint32 {
 }
 
 func (a Attention) check(op string) error {
-	known := false
-	for _, d := range attnDims() {
-		known = known || a.Dim == d
-	}
 	switch {
 	case a.DType > F32:
 		return unsupported(op, "type %d", a.DType)
 	case a.QKNorm && !(a.Eps > 0):
 		return unsupported(op, "eps %v", a.Eps)
-	case !known:
+	case !slices.Contains(attnDims(), a.Dim):
 		return unsupported(op, "head size %d, want one of %v", a.Dim, attnDims())
 	case a.KVHeads < 1 || a.Heads > 1024 || a.Heads < a.KVHeads || a.Heads%a.KVHeads != 0:
 		return unsupported(op, "%d query heads on %d key heads", a.Heads, a.KVHeads)
-	case a.Rotary < 0 || a.Rotary%2 != 0 || a.Rotary > min(a.Dim, 2*attnPairs):
-		return unsupported(op, "%d rotated dimensions of %d", a.Rotary, a.Dim)
-	case a.Rotary > 0 && !(a.Theta >= 1 && a.Theta <= math.MaxFloat32):
-		return unsupported(op, "rotation base %v", a.Theta)
+	}
+	if err := a.checkRotation(op); err != nil {
+		return err
 	}
 	least := (a.Heads*(1+int(flag(a.Gate))) + 2*a.KVHeads) * a.Dim
 	if a.PStride < least || a.PStride > 1<<20 {
 		return unsupported(op, "rows of %d projections, want at least %d", a.PStride, least)
+	}
+	return nil
+}
+
+func (a Attention) checkRotation(op string) error {
+	switch {
+	case a.Rotary < 0 || a.Rotary%2 != 0 || a.Rotary > min(a.Dim, 2*attnPairs):
+		return unsupported(op, "%d rotated dimensions of %d", a.Rotary, a.Dim)
+	case a.Rotary > 0 && !(a.Theta >= 1 && a.Theta <= math.MaxFloat32):
+		return unsupported(op, "rotation base %v", a.Theta)
 	}
 	return nil
 }
@@ -255,8 +261,14 @@ func attnDecodeKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_decode_%s_d%d", d, dim), File: "attention.metal", Params: AttnParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"row", Read}, {"q_norm", Read}, {"k_norm", Read}, {"k", ReadWrite}, {"v", ReadWrite},
-			{"part_o", Write}, {"part_ml", Write},
+			{StepArg, Read},
+			{"row", Read},
+			{"q_norm", Read},
+			{"k_norm", Read},
+			{"k", ReadWrite},
+			{"v", ReadWrite},
+			{"part_o", Write},
+			{"part_ml", Write},
 		},
 	}
 }
@@ -272,7 +284,13 @@ func attnStoreKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("attn_store_%s_d%d", d, dim), File: "attention_rows.metal", Params: AttnParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"rows", Read}, {"q_norm", Read}, {"k_norm", Read}, {"q", Write}, {"k", Write}, {"v", Write},
+			{StepArg, Read},
+			{"rows", Read},
+			{"q_norm", Read},
+			{"k_norm", Read},
+			{"q", Write},
+			{"k", Write},
+			{"v", Write},
 		},
 	}
 }

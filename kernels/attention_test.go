@@ -8,8 +8,10 @@ import (
 )
 
 func TestAttentionGeometry(t *testing.T) {
-	qwen := Attention{DType: BF16, Heads: 16, KVHeads: 2, Dim: 256, Gate: true, QKNorm: true, Rotary: 64, Theta: 1e7,
-		Eps: 1e-6, PStride: 9216, MaxBlocks: 16}
+	qwen := Attention{
+		DType: BF16, Heads: 16, KVHeads: 2, Dim: 256, Gate: true, QKNorm: true, Rotary: 64, Theta: 1e7,
+		Eps: 1e-6, PStride: 9216, MaxBlocks: 16,
+	}
 	nemotron := Attention{DType: BF16, Heads: 32, KVHeads: 2, Dim: 128, PStride: 4608, MaxBlocks: 1024}
 	tiny := Attention{DType: F32, Heads: 8, KVHeads: 2, Dim: 64, PStride: 768, MaxBlocks: 1}
 	rows := func(a Attention, n int) Attention {
@@ -30,21 +32,34 @@ func TestAttentionGeometry(t *testing.T) {
 		{"merge of a slice", AttnMerge(tiny), "attn_merge_f32_d64", [3]uint32{8, 1, 1}, 1, nil},
 		{"merge of half a slice", AttnMerge(shared(tiny, 1, 1, 32)), "attn_merge_f32_d32", [3]uint32{1, 1, 1}, 1, nil},
 		{"store", AttnStore(rows(qwen, 5)), "attn_store_bf16_d256", [3]uint32{5, 5, 1}, 4, tiles(1, 1)},
-		{"store of odd heads", AttnStore(rows(shared(tiny, 3, 1, 32), 4096)), "attn_store_f32_d32",
-			[3]uint32{2, 4096, 1}, 4, tiles(1, 1)},
+		{
+			"store of odd heads", AttnStore(rows(shared(tiny, 3, 1, 32), 4096)), "attn_store_f32_d32",
+			[3]uint32{2, 4096, 1},
+			4, tiles(1, 1),
+		},
 		{"rows", AttnRows(rows(qwen, 64)), "attn_rows_bf16_d256", [3]uint32{64, 2, 1}, 4, tiles(0, 1)},
 		{"rows of 16 heads", AttnRows(rows(nemotron, 64)), "attn_rows_bf16_d128", [3]uint32{64, 2, 1}, 4, tiles(0, 1)},
 		{"four rows a tile", AttnRows(rows(tiny, 5)), "attn_rows_f32_d64", [3]uint32{2, 2, 1}, 4, tiles(0, 4)},
-		{"five rows a tile", AttnRows(rows(shared(tiny, 3, 1, 64), 16)), "attn_rows_f32_d64", [3]uint32{4, 1, 1}, 4,
-			tiles(0, 5)},
-		{"groups of heads", AttnRows(rows(shared(tiny, 20, 1, 256), 3)), "attn_rows_f32_d256", [3]uint32{3, 1, 3}, 4,
-			tiles(0, 1)},
+		{
+			"five rows a tile", AttnRows(rows(shared(tiny, 3, 1, 64), 16)), "attn_rows_f32_d64",
+			[3]uint32{4, 1, 1},
+			4,
+			tiles(0, 5),
+		},
+		{
+			"groups of heads", AttnRows(rows(shared(tiny, 20, 1, 256), 3)), "attn_rows_f32_d256",
+			[3]uint32{3, 1, 3},
+			4,
+			tiles(0, 1),
+		},
 	})
 }
 
 func TestAttentionRefusals(t *testing.T) {
-	good := Attention{Heads: 8, KVHeads: 2, Dim: 64, Gate: true, Rotary: 16, Theta: 1e4, Eps: 1e-6, PStride: 1280,
-		MaxBlocks: 4, Rows: 16}
+	good := Attention{
+		Heads: 8, KVHeads: 2, Dim: 64, Gate: true, Rotary: 16, Theta: 1e4, Eps: 1e-6, PStride: 1280,
+		MaxBlocks: 4, Rows: 16,
+	}
 	checkRefusals(t, AttnDecode(good), map[string]func(*AttnDecode){
 		"type":             func(a *AttnDecode) { a.DType = 2 },
 		"head size":        func(a *AttnDecode) { a.Dim = 96 },
@@ -90,7 +105,8 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	// pi to 60 digits.
-	pi, _, err := big.ParseFloat("3.14159265358979323846264338327950288419716939937510582097494", 10, 200, big.ToNearestEven)
+	const digits = "3.14159265358979323846264338327950288419716939937510582097494"
+	pi, _, err := big.ParseFloat(digits, 10, 200, big.ToNearestEven)
 	if err != nil {
 		t.Fatal(err)
 	}

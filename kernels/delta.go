@@ -166,8 +166,15 @@ func deltaStepKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_step_%s_d%d", d, dim), File: "delta.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"row", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
-			{"dt_bias", Read}, {"norm", Read}, {"s", ReadWrite}, {"y", Write},
+			{StepArg, Read},
+			{"row", Read},
+			{"conv_w", Read},
+			{"conv_state", ReadWrite},
+			{"a_log", Read},
+			{"dt_bias", Read},
+			{"norm", Read},
+			{"s", ReadWrite},
+			{"y", Write},
 		},
 	}
 }
@@ -176,8 +183,14 @@ func deltaConvKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_conv_%s_d%d", d, dim), File: "delta_rows.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"rows", Read}, {"conv_w", Read}, {"conv_state", ReadWrite}, {"a_log", Read},
-			{"dt_bias", Read}, {"qkv", Write}, {"gb", Write},
+			{StepArg, Read},
+			{"rows", Read},
+			{"conv_w", Read},
+			{"conv_state", ReadWrite},
+			{"a_log", Read},
+			{"dt_bias", Read},
+			{"qkv", Write},
+			{"gb", Write},
 		},
 	}
 }
@@ -186,7 +199,13 @@ func deltaScanKernel(d DType, dim int) Kernel {
 	return Kernel{
 		Name: fmt.Sprintf("delta_scan_%s_d%d", d, dim), File: "delta_rows.metal", Params: DeltaParams{},
 		Args: []Arg{
-			{StepArg, Read}, {"qkv", Read}, {"gb", Read}, {"rows", Read}, {"norm", Read}, {"s", ReadWrite}, {"y", Write},
+			{StepArg, Read},
+			{"qkv", Read},
+			{"gb", Read},
+			{"rows", Read},
+			{"norm", Read},
+			{"s", ReadWrite},
+			{"y", Write},
 		},
 	}
 }

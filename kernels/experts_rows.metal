@@ -60,8 +60,7 @@ kernel void expert_gateup_rows(constant ExpertParams& p [[buffer(0)]], device co
                                device const uint* codes [[buffer(6)]], device const bfloat* scales [[buffer(7)]],
                                device const bfloat* biases [[buffer(8)]], device T* h [[buffer(9)]],
                                uint3 tgid [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],
-                               uint sg [[simdgroup_index_in_threadgroup]],
-                               uint nsg [[simdgroups_per_threadgroup]]) {
+                               uint sg [[simdgroup_index_in_threadgroup]], uint nsg [[simdgroups_per_threadgroup]]) {
   const uint at = tgid.z * p.top_k + tgid.y;
   if (at >= ntiles[0]) return;
   const W w = {codes, scales, biases};
@@ -129,8 +128,7 @@ kernel void expert_down_rows_plain(constant ExpertParams& p [[buffer(0)]], devic
                                    device const T* h [[buffer(2)]], device const uint* order [[buffer(3)]],
                                    device const uint* tiles [[buffer(4)]], device const uint* ntiles [[buffer(5)]],
                                    device const bfloat* codes [[buffer(6)]], device float* d [[buffer(7)]],
-                                   uint3 tgid [[threadgroup_position_in_grid]],
-                                   uint lane [[thread_index_in_simdgroup]],
+                                   uint3 tgid [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],
                                    uint sg [[simdgroup_index_in_threadgroup]],
                                    uint nsg [[simdgroups_per_threadgroup]]) {
   const uint at = tgid.z * p.top_k + tgid.y;

@@ -59,7 +59,8 @@ func (r RouteHist) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK)}
-	return moeLaunch(routeHistKernel(), p, [3]uint32{uint32(RouteBlocks(r.Rows)), 1, 1}, 1, rowLimit(0, RouteBlock)), nil
+	grid := [3]uint32{uint32(RouteBlocks(r.Rows)), 1, 1}
+	return moeLaunch(routeHistKernel(), p, grid, 1, rowLimit(0, RouteBlock)), nil
 }
 
 // RouteScan is the second step: counts[b][e] becomes the place of the first slot of block b and expert e in the

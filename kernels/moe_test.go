@@ -19,56 +19,107 @@ func TestMoEGeometry(t *testing.T) {
 		limits []Limit
 	}{
 		{
-			"topk one row", RouteTopK{Experts: 8, TopK: 4, Rows: 1, Stride: 9},
-			"route_topk_e64", [3]uint32{1, 1, 1}, 1, []Limit{row(0, 1)},
+			"topk one row",
+			RouteTopK{Experts: 8, TopK: 4, Rows: 1, Stride: 9},
+			"route_topk_e64",
+			[3]uint32{1, 1, 1},
+			1,
+			[]Limit{row(0, 1)},
 		},
 		{
-			"topk five rows", RouteTopK{Experts: 256, TopK: 8, Rows: 5, Stride: 257},
-			"route_topk_e256", [3]uint32{2, 1, 1}, 4, []Limit{row(0, 4)},
+			"topk five rows",
+			RouteTopK{Experts: 256, TopK: 8, Rows: 5, Stride: 257},
+			"route_topk_e256",
+			[3]uint32{2, 1, 1},
+			4,
+			[]Limit{row(0, 4)},
 		},
 		{
-			"topk most", RouteTopK{Experts: 257, TopK: 16, Rows: 4096, Stride: 257},
-			"route_topk_e512", [3]uint32{1024, 1, 1}, 4, []Limit{row(0, 4)},
+			"topk most",
+			RouteTopK{Experts: 257, TopK: 16, Rows: 4096, Stride: 257},
+			"route_topk_e512",
+			[3]uint32{1024, 1, 1},
+			4,
+			[]Limit{row(0, 4)},
 		},
 		{
-			"hist", RouteHist{Experts: 256, TopK: 8, Rows: 64},
-			"route_hist", [3]uint32{2, 1, 1}, 1, []Limit{row(0, 32)},
+			"hist",
+			RouteHist{Experts: 256, TopK: 8, Rows: 64},
+			"route_hist",
+			[3]uint32{2, 1, 1},
+			1,
+			[]Limit{row(0, 32)},
 		},
 		{
-			"hist of a part", RouteHist{Experts: 256, TopK: 8, Rows: 16},
-			"route_hist", [3]uint32{1, 1, 1}, 1, []Limit{row(0, 32)},
+			"hist of a part",
+			RouteHist{Experts: 256, TopK: 8, Rows: 16},
+			"route_hist",
+			[3]uint32{1, 1, 1},
+			1,
+			[]Limit{row(0, 32)},
 		},
 		{
-			"scan", RouteScan{Experts: 256, TopK: 8, Rows: 4096},
-			"route_scan", [3]uint32{1, 1, 1}, 8, nil,
+			"scan",
+			RouteScan{Experts: 256, TopK: 8, Rows: 4096},
+			"route_scan",
+			[3]uint32{1, 1, 1},
+			8, nil,
 		},
 		{
-			"scatter", RouteScatter{Experts: 256, TopK: 8, Rows: 4096},
-			"route_scatter", [3]uint32{128, 1, 1}, 1, []Limit{row(0, 32)},
+			"scatter",
+			RouteScatter{Experts: 256, TopK: 8, Rows: 4096},
+			"route_scatter",
+			[3]uint32{128, 1, 1},
+			1,
+			[]Limit{row(0, 32)},
 		},
 		{
-			"gate/up", ExpertGateUp{Format: Q4, DType: BF16, Rows: 5, TopK: 8, Experts: 256, I: 512, K: 2048},
-			"expert_gateup_q4_bf16", [3]uint32{128, 8, 5}, 2, []Limit{row(2, 1)},
+			"gate/up",
+			ExpertGateUp{Format: Q4, DType: BF16, Rows: 5, TopK: 8, Experts: 256, I: 512, K: 2048},
+			"expert_gateup_q4_bf16",
+			[3]uint32{128, 8, 5},
+			2,
+			[]Limit{row(2, 1)},
 		},
 		{
-			"gate/up of one output", ExpertGateUp{Format: Q8, DType: F32, Rows: 1, TopK: 1, Experts: 1, I: 1, K: 64},
-			"expert_gateup_q8_f32", [3]uint32{1, 1, 1}, 2, []Limit{row(2, 1)},
+			"gate/up of one output",
+			ExpertGateUp{Format: Q8, DType: F32, Rows: 1, TopK: 1, Experts: 1, I: 1, K: 64},
+			"expert_gateup_q8_f32",
+			[3]uint32{1, 1, 1},
+			2,
+			[]Limit{row(2, 1)},
 		},
 		{
-			"down", ExpertDown{Format: B16, DType: BF16, Rows: 2, TopK: 8, Experts: 256, N: 2049, K: 512, Stride: 257},
-			"expert_down_b16_bf16", [3]uint32{257, 2, 1}, 2, []Limit{row(1, 1)},
+			"down",
+			ExpertDown{Format: B16, DType: BF16, Rows: 2, TopK: 8, Experts: 256, N: 2049, K: 512, Stride: 257},
+			"expert_down_b16_bf16",
+			[3]uint32{257, 2, 1},
+			2,
+			[]Limit{row(1, 1)},
 		},
 		{
-			"gate/up rows", ExpertGateUpRows{DType: F32, Rows: 4096, TopK: 8, Experts: 256, I: 512, K: 2048},
-			"expert_gateup_rows_q4_f32", [3]uint32{128, 8, 1048}, 2, []Limit{row(2, 1)},
+			"gate/up rows",
+			ExpertGateUpRows{DType: F32, Rows: 4096, TopK: 8, Experts: 256, I: 512, K: 2048},
+			"expert_gateup_rows_q4_f32",
+			[3]uint32{128, 8, 1048},
+			2,
+			[]Limit{row(2, 1)},
 		},
 		{
-			"down rows", ExpertDownRows{DType: BF16, Rows: 16, TopK: 3, Experts: 8, N: 256, K: 128},
-			"expert_down_rows_q4_bf16", [3]uint32{32, 3, 6}, 2, []Limit{row(2, 1)},
+			"down rows",
+			ExpertDownRows{DType: BF16, Rows: 16, TopK: 3, Experts: 8, N: 256, K: 128},
+			"expert_down_rows_q4_bf16",
+			[3]uint32{32, 3, 6},
+			2,
+			[]Limit{row(2, 1)},
 		},
 		{
-			"combine", CombineRows{DType: BF16, Rows: 64, TopK: 8, Experts: 256, N: 2048, Stride: 257},
-			"combine_rows_bf16", [3]uint32{16, 64, 1}, 2, []Limit{row(1, 1)},
+			"combine",
+			CombineRows{DType: BF16, Rows: 64, TopK: 8, Experts: 256, N: 2048, Stride: 257},
+			"combine_rows_bf16",
+			[3]uint32{16, 64, 1},
+			2,
+			[]Limit{row(1, 1)},
 		},
 	}
 	for _, c := range cases {
@@ -142,8 +193,15 @@ func TestMoERefusals(t *testing.T) {
 // The bound is what the worst spread of slots needs.
 func TestMaxTiles(t *testing.T) {
 	for _, c := range []struct{ experts, topK, rows, want int }{
-		{1, 1, 1, 1}, {1, 1, 4, 1}, {1, 1, 5, 2}, {8, 4, 1, 4}, {8, 8, 1, 8}, {256, 8, 1, 8}, {256, 8, 32, 256},
-		{256, 8, 4096, 8384}, {512, 16, 4096, 16768},
+		{1, 1, 1, 1},
+		{1, 1, 4, 1},
+		{1, 1, 5, 2},
+		{8, 4, 1, 4},
+		{8, 8, 1, 8},
+		{256, 8, 1, 8},
+		{256, 8, 32, 256},
+		{256, 8, 4096, 8384},
+		{512, 16, 4096, 16768},
 	} {
 		if got := MaxTiles(c.experts, c.topK, c.rows); got != c.want {
 			t.Errorf("%d experts, top %d, %d rows: %d tiles, want %d", c.experts, c.topK, c.rows, got, c.want)
@@ -154,7 +212,8 @@ func TestMaxTiles(t *testing.T) {
 		rest := slots - used
 		tiles := used + rest/ExpertTile
 		if got := MaxTiles(c.experts, c.topK, c.rows); tiles != got {
-			t.Errorf("%d experts, top %d, %d rows: %d tiles in the worst case, bound %d", c.experts, c.topK, c.rows, tiles, got)
+			t.Errorf("%d experts, top %d, %d rows: %d tiles in the worst case, bound %d",
+				c.experts, c.topK, c.rows, tiles, got)
 		}
 	}
 }

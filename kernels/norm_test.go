@@ -16,8 +16,11 @@ func TestNormGeometry(t *testing.T) {
 		{"last", RMSNorm{DType: BF16, Rows: 4096, D: 256, Last: true}, "rms_norm_bf16", [3]uint32{1, 1, 1}, 1, nil},
 		{"embed", Embed{Format: Q4, DType: BF16, Rows: 1, N: 9, D: 2048}, "embed_q4_bf16", [3]uint32{1, 1, 1}, 8, nil},
 		{
-			"embed rows", Embed{Format: B16, DType: F32, Rows: 16, N: 9, D: 64},
-			"embed_b16_f32", [3]uint32{16, 1, 1}, 1, rows,
+			"embed rows",
+			Embed{Format: B16, DType: F32, Rows: 16, N: 9, D: 64},
+			"embed_b16_f32",
+			[3]uint32{16, 1, 1},
+			1, rows,
 		},
 	})
 	nan := float32(math.NaN())

@@ -84,41 +84,51 @@ func (op *Op) validateLaunch() error {
 		}
 	}
 	for _, l := range op.Limits {
-		if l.Dim < 0 || l.Dim > 2 || l.Div == 0 || l.Offset%4 != 0 ||
-			uint64(l.Offset)+4 > uint64(unsafe.Sizeof(kernels.StepParams{})) {
+		if !inStep(l) {
 			return fmt.Errorf("limit %+v: dimension, divisor or offset out of range", l)
 		}
 	}
 	return nil
 }
 
+// inStep reports whether a limit cuts a dimension that exists by a number of the step record.
+func inStep(l kernels.Limit) bool {
+	return l.Dim >= 0 && l.Dim <= 2 && l.Div != 0 && l.Offset%4 == 0 &&
+		uint64(l.Offset)+4 <= uint64(unsafe.Sizeof(kernels.StepParams{}))
+}
+
 func (op *Op) validateArg(i int, s Slice, names map[string]*Region) error {
 	a := op.Kernel.Args[i]
-	if a.Access == 0 || a.Access > kernels.ReadWrite {
-		return fmt.Errorf("access %d", a.Access)
-	}
 	switch {
+	case a.Access == 0 || a.Access > kernels.ReadWrite:
+		return fmt.Errorf("access %d", a.Access)
 	case (a.Name == kernels.StepArg) != (s.Region == Step) || s.Region == Step && s.Off != 0:
-		return fmt.Errorf("the argument named %s, and no other, is bound to the start of the step buffer", kernels.StepArg)
+		return fmt.Errorf("the argument named %s, and no other, is bound to the start of the step buffer",
+			kernels.StepArg)
 	case s.Region == nil && s != (Slice{}):
 		return errors.New("a range without a region")
 	case s.Len == 0 && a.Access != kernels.Read:
 		return errors.New("unbound, but the kernel writes it")
 	case s.Region == nil:
 		return nil
+	case op.Touch != nil && op.Touch[i] < 0:
+		return fmt.Errorf("touches %d bytes", op.Touch[i])
 	}
+	if first, ok := names[s.Region.Name]; ok && first != s.Region {
+		return fmt.Errorf("two regions are named %s", s.Region.Name)
+	}
+	names[s.Region.Name] = s.Region
+	return s.validate()
+}
+
+// validate checks a range of a region.
+func (s Slice) validate() error {
 	r := s.Region
-	if first, ok := names[r.Name]; ok && first != r {
-		return fmt.Errorf("two regions are named %s", r.Name)
-	}
-	names[r.Name] = r
 	switch {
 	case r.Size < 0 || s.Off < 0 || s.Len < 0 || s.Off > r.Size || s.Len > r.Size-s.Off:
 		return fmt.Errorf("range %d+%d is outside region %s of %d bytes", s.Off, s.Len, r.Name, r.Size)
 	case s.Off%Align != 0:
 		return fmt.Errorf("offset %d in region %s is not a multiple of %d", s.Off, r.Name, Align)
-	case op.Touch != nil && op.Touch[i] < 0:
-		return fmt.Errorf("touches %d bytes", op.Touch[i])
 	}
 	return nil
 }

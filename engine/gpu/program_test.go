@@ -19,8 +19,10 @@ type addParams struct{ N uint32 }
 // add is y = x + w for a record of the step; fold is y += x.
 func add() *kernels.Kernel {
 	return &kernels.Kernel{Name: "add_bf16", File: "add.metal", Params: addParams{}, Args: []kernels.Arg{
-		{Name: kernels.StepArg, Access: kernels.Read}, {Name: "x", Access: kernels.Read},
-		{Name: "w", Access: kernels.Read}, {Name: "y", Access: kernels.Write},
+		{Name: kernels.StepArg, Access: kernels.Read},
+		{Name: "x", Access: kernels.Read},
+		{Name: "w", Access: kernels.Read},
+		{Name: "y", Access: kernels.Write},
 	}}
 }
 
@@ -82,19 +84,33 @@ func TestStages(t *testing.T) {
 		{"write after read", []Op{s.add("", s.a(), s.b()), s.add("", s.c(), s.a())}, []int{1, 2}},
 		{"write after write", []Op{s.add("", s.a(), s.b()), s.add("", s.a(), s.b())}, []int{1, 2}},
 		{"both read", []Op{s.add("", s.a(), s.b()), s.add("", s.a(), s.c())}, []int{1, 1}},
-		{"neighbours", []Op{s.add("", s.a(), half(s.b(), 0)), s.add("", s.a(), half(s.b(), 1)),
-			s.add("", s.b(), s.c())}, []int{1, 1, 2}},
+		{"neighbours", []Op{
+			s.add("", s.a(), half(s.b(), 0)), s.add("", s.a(), half(s.b(), 1)),
+			s.add("", s.b(), s.c()),
+		}, []int{1, 1, 2}},
 		{"overlap by a part", []Op{s.add("", s.a(), s.b()), s.add("", half(s.b(), 1), s.c())}, []int{1, 2}},
-		{"in place", []Op{s.fold("", s.a(), s.b()), s.fold("", s.a(), s.b()), s.fold("", s.a(), s.c())},
-			[]int{1, 2, 1}},
-		{"step is read by all and written by the last", []Op{s.add("", s.a(), s.b()), s.add("", s.a(), s.c()),
-			s.advance(), s.add("", s.a(), s.b())}, []int{1, 1, 2, 3}},
-		{"an earlier stage that is superseded in part", []Op{s.add("", s.a(), s.b()), s.add("", s.b(), s.c()),
-			s.add("", s.a(), half(s.b(), 0)), s.add("", half(s.b(), 1), s.a())}, []int{1, 2, 3, 4}},
-		{"later in the list, earlier in time", []Op{s.add("", s.a(), s.b()), s.add("", s.b(), s.c()),
-			s.advance(), s.add("", half(s.a(), 0), half(s.a(), 1))}, []int{1, 2, 3, 4}},
-		{"empty ranges conflict with nothing", []Op{s.fold("", Slice{}, s.b()), s.fold("", s.b().At(0, 0), s.c())},
-			[]int{1, 1}},
+		{
+			"in place",
+			[]Op{s.fold("", s.a(), s.b()), s.fold("", s.a(), s.b()), s.fold("", s.a(), s.c())},
+			[]int{1, 2, 1},
+		},
+		{"step is read by all and written by the last", []Op{
+			s.add("", s.a(), s.b()), s.add("", s.a(), s.c()),
+			s.advance(), s.add("", s.a(), s.b()),
+		}, []int{1, 1, 2, 3}},
+		{"an earlier stage that is superseded in part", []Op{
+			s.add("", s.a(), s.b()), s.add("", s.b(), s.c()),
+			s.add("", s.a(), half(s.b(), 0)), s.add("", half(s.b(), 1), s.a()),
+		}, []int{1, 2, 3, 4}},
+		{"later in the list, earlier in time", []Op{
+			s.add("", s.a(), s.b()), s.add("", s.b(), s.c()),
+			s.advance(), s.add("", half(s.a(), 0), half(s.a(), 1)),
+		}, []int{1, 2, 3, 4}},
+		{
+			"empty ranges conflict with nothing",
+			[]Op{s.fold("", Slice{}, s.b()), s.fold("", s.b().At(0, 0), s.c())},
+			[]int{1, 1},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &Program{Name: "test", Rows: 1, Ops: tc.ops}
@@ -217,8 +233,12 @@ func TestValidate(t *testing.T) {
 		{"grid that overflows", func(_ *Program, op *Op) { op.Grid = [3]uint32{1 << 31, 1 << 31, 4} }, "grid"},
 		{"no simdgroup", func(_ *Program, op *Op) { op.Simdgroups = 0 }, "0 simdgroups"},
 		{"many simdgroups", func(_ *Program, op *Op) { op.Simdgroups = 33 }, "33 simdgroups"},
-		{"limit past the record", func(_ *Program, op *Op) { op.Limits = []kernels.Limit{{Offset: 256, Div: 1}} }, "limit"},
-		{"limit that wraps", func(_ *Program, op *Op) { op.Limits = []kernels.Limit{{Offset: 1<<32 - 4, Div: 1}} }, "limit"},
+		{"limit past the record", func(_ *Program, op *Op) {
+			op.Limits = []kernels.Limit{{Offset: 256, Div: 1}}
+		}, "limit"},
+		{"limit that wraps", func(_ *Program, op *Op) {
+			op.Limits = []kernels.Limit{{Offset: 1<<32 - 4, Div: 1}}
+		}, "limit"},
 		{"limit over zero", func(_ *Program, op *Op) { op.Limits = []kernels.Limit{{}} }, "limit"},
 		{"limit of dimension 3", func(_ *Program, op *Op) { op.Limits = []kernels.Limit{{Dim: 3, Div: 1}} }, "limit"},
 		{"three limits", func(_ *Program, op *Op) { op.Limits = make([]kernels.Limit, 3) }, "3 limits"},

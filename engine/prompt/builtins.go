@@ -23,7 +23,7 @@ const (
 
 // state is what one rendering counts.
 type state struct {
-	ctx       context.Context
+	ctx       context.Context //nolint:containedctx // one rendering's; the library's callbacks take no context
 	now       time.Time
 	deadline  time.Time
 	digits    string // stands on both sides of a whole number that is kept as text
@@ -144,6 +144,11 @@ func (s *state) numbers(args []jinja.Value, _ map[string]jinja.Value) (jinja.Val
 	if len(args) == 0 || step == 0 {
 		return nothing, fmt.Errorf("range without an end, or with a step of 0")
 	}
+	return numbers(start, stop, step)
+}
+
+// numbers lists start, start+step and so on, as long as they lie before stop. The step is not 0.
+func numbers(start, stop, step int64) (jinja.Value, error) {
 	var items []jinja.Value
 	for n := start; step > 0 && n < stop || step < 0 && n > stop; n += step {
 		if len(items) == maxRange {
@@ -166,10 +171,12 @@ func (s *state) strftime(args []jinja.Value, _ map[string]jinja.Value) (jinja.Va
 
 // strftime formats a time by the directives of C in the C locale. An unknown directive stays as it is.
 func strftime(t time.Time, format string) string {
-	layouts := map[byte]string{'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
+	layouts := map[byte]string{
+		'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
 		'B': "January", 'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'p': "PM", 'y': "06", 'j': "002",
 		'e': "_2", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06",
-		'X': "15:04:05", 'x': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006"}
+		'X': "15:04:05", 'x': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006",
+	}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
@@ -213,8 +220,10 @@ func (s *state) toJSON(args []jinja.Value, named map[string]jinja.Value) (jinja.
 		}
 		return jinja.None()
 	}
-	w := writer{state: s, item: ", ", key: ": ", ascii: option(1, "ensure_ascii").IsTruthy(),
-		sortKeys: option(4, "sort_keys").IsTruthy()}
+	w := writer{
+		state: s, item: ", ", key: ": ", ascii: option(1, "ensure_ascii").IsTruthy(),
+		sortKeys: option(4, "sort_keys").IsTruthy(),
+	}
 	switch v := option(2, "indent"); {
 	case v.IsInt():
 		w.broken, w.item, w.indent = true, ",", strings.Repeat(" ", int(min(max(v.AsInt(), 0), 64)))

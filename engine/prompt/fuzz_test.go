@@ -15,7 +15,8 @@ func FuzzRender(f *testing.F) {
 	f.Add("{% for m in messages %}{{ m.content|trim }}{{ m.tool_calls }}{% endfor %}", "<think>a</think>b", `"{}"`)
 	f.Add("{%- macro f(a, b=1) -%}{{ a ~ b }}{%- endmacro -%}{{ f(messages[0].content[1:], b='x') }}", "\ufdd0é", "{}")
 	f.Add("{% raw %}{{{% endraw %}{#- c -#} {% set x %}y{% endset %}{{ x * 3 }}{{ range(3)|list }}", "", "[]")
-	f.Add("{{ messages | map(attribute='content') | join(', ') }}{{ {'a': 1}.items() }}{{ 'a'.split('b')[0] }}", "x", "1")
+	f.Add("{{ messages | map(attribute='content') | join(', ') }}{{ {'a': 1}.items() }}{{ 'a'.split('b')[0] }}",
+		"x", "1")
 	f.Fuzz(func(t *testing.T, text, content, arguments string) {
 		if len(text) > 4096 || len(content) > 4096 || len(arguments) > 4096 || heavy(text) {
 			t.Skip()
@@ -26,8 +27,10 @@ func FuzzRender(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		r := Request{Generate: true, Messages: []Message{{Role: User, Content: content}, {Role: Assistant, Content: content,
-			Raw: content, IDs: []int32{1}, ToolCalls: []ToolCall{{Name: "f", Arguments: json.RawMessage(arguments)}}}}}
+		r := Request{Generate: true, Messages: []Message{{Role: User, Content: content}, {
+			Role: Assistant, Content: content,
+			Raw: content, IDs: []int32{1}, ToolCalls: []ToolCall{{Name: "f", Arguments: json.RawMessage(arguments)}},
+		}}}
 		p, err := tmpl.Render(ctx, r, noon)
 		if err != nil {
 			if len(p.Parts) > 0 {

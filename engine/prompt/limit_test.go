@@ -42,7 +42,8 @@ func TestRefusedTemplates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := New(Source{Default: c.text}, nil)
-			if err == nil || !strings.HasPrefix(err.Error(), "chat template: ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "chat template: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want chat template: ... %s", err, c.want)
 			}
 		})
@@ -53,13 +54,19 @@ func TestRefusedTemplates(t *testing.T) {
 func TestHostileTemplates(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"a macro calls itself", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"},
-		{"macros call one another", "{% macro f() %}{{ g() }}{% endmacro %}{% macro g() %}x{{ f() }}{% endmacro %}{{ f() }}"},
+		{
+			"macros call one another",
+			"{% macro f() %}{{ g() }}{% endmacro %}{% macro g() %}x{{ f() }}{% endmacro %}{{ f() }}",
+		},
 		{"a caller calls its macro", "{% macro f() %}{{ caller() }}{% endmacro %}" +
 			"{% macro g() %}{% call f() %}{{ g() }}{% endcall %}{% endmacro %}{{ g() }}"},
 		{"a long range", "{{ range(1000000) }}"},
 		{"a large factor", "{{ 'a' * (999 + 999) }}"},
 		{"loops in loops", "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"},
-		{"doubling", "{% set ns = namespace(s='ab') %}{% for a in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}"},
+		{
+			"doubling",
+			"{% set ns = namespace(s='ab') %}{% for a in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+		},
 		{"doubling a list", "{% set ns = namespace(l=[1]) %}{% for a in range(99) %}" +
 			"{% set ns.l = ns.l + ns.l %}{% endfor %}"},
 		{"much output", "{% for a in range(99999) %}" + strings.Repeat("x", 1000) + "{% endfor %}"},

@@ -147,8 +147,9 @@ func (c *controls) unmark(s string, m marks) rendered {
 	b.Grow(len(s))
 	var cuts []int
 	open := -1
+	isMark := func(r rune) bool { return r == m.cut || r == m.begin || r == m.end || r == m.digits }
 	for i := 0; i < len(s); {
-		k := strings.IndexFunc(s[i:], func(r rune) bool { return r == m.cut || r == m.begin || r == m.end || r == m.digits })
+		k := strings.IndexFunc(s[i:], isMark)
 		if k < 0 {
 			b.WriteString(s[i:])
 			break
@@ -161,17 +162,12 @@ func (c *controls) unmark(s string, m marks) rendered {
 		case m.cut:
 			cuts = append(cuts, b.Len())
 		case m.begin:
-			number, rest, ok := strings.Cut(s[i:], string(m.begin))
-			id := 0
-			for _, d := range []byte(number) {
-				ok = ok && d >= '0' && d <= '9' && len(number) < 10
-				id = id*10 + int(d-'0')
-			}
-			if !ok || number == "" {
+			id, n, ok := index(s[i:], m.begin)
+			if !ok {
 				out.broken = true
 				continue
 			}
-			i = len(s) - len(rest)
+			i += n
 			open = id
 			if _, seen := out.spans[id]; !seen {
 				out.spans[id] = [2]int{b.Len(), -1}
@@ -190,6 +186,21 @@ func (c *controls) unmark(s string, m marks) rendered {
 		out.text.Guards = append(out.text.Guards, [2]int{p, p})
 	}
 	return out
+}
+
+// index reads the number of a message up to the mark that ends it; n is the length of both.
+func index(s string, end rune) (id, n int, ok bool) {
+	number, _, ok := strings.Cut(s, string(end))
+	if !ok || number == "" || len(number) > 9 {
+		return 0, 0, false
+	}
+	for _, d := range []byte(number) {
+		if d < '0' || d > '9' {
+			return 0, 0, false
+		}
+		id = id*10 + int(d-'0')
+	}
+	return id, len(number) + utf8.RuneLen(end), true
 }
 
 // guard adds guards over every occurrence of the texts and puts all guards in order.

@@ -13,8 +13,10 @@ import (
 )
 
 // tokens are the added tokens of a thinking model with tools.
-var tokens = []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>",
-	"</tool_call>", "<tool_response>", "</tool_response>", "<|object_ref_start|>"}
+var tokens = []string{
+	"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>",
+	"</tool_call>", "<tool_response>", "</tool_response>", "<|object_ref_start|>",
+}
 
 var noon = time.Date(2026, 3, 7, 12, 5, 9, 0, time.UTC)
 

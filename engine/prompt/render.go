@@ -92,17 +92,17 @@ func (t *Template) Render(ctx context.Context, r Request, now time.Time) (Prompt
 	if err != nil {
 		return Prompt{}, err
 	}
-	j := &job{t: t, c: c, r: r, messages: messages, ctx: ctx, now: now}
+	j := &job{t: t, c: c, r: r, messages: messages, now: now}
 	if err := j.choose(); err != nil {
 		return Prompt{}, err
 	}
-	plain, err := j.render(false)
+	plain, err := j.render(ctx, false)
 	if err != nil {
 		return Prompt{}, err
 	}
 	plain.text.guard(c.built)
 	var p Prompt
-	p.Parts = j.splice(plain.text, j.answers(plain.text))
+	p.Parts = j.splice(plain.text, j.answers(ctx, plain.text))
 	p.Thinking = thinks(plain.text)
 	return p, nil
 }
@@ -124,7 +124,6 @@ type job struct {
 	messages []Message
 	marks    marks
 	seen     map[rune]bool // while the marks are being chosen: characters that cannot be marks
-	ctx      context.Context
 	now      time.Time
 }
 
@@ -173,10 +172,12 @@ func (j *job) mark(s string) string {
 
 // render runs the template. With answers set, marks stand round the content and the reasoning of every message that
 // has ids.
-func (j *job) render(answers bool) (out rendered, err error) {
+func (j *job) render(ctx context.Context, answers bool) (out rendered, err error) {
 	defer recovered(&err)
-	s := &state{ctx: j.ctx, now: j.now, deadline: time.Now().Add(maxTime), digits: string(j.marks.digits),
-		maxOutput: max(minOutput, 16*j.size())}
+	s := &state{
+		ctx: ctx, now: j.now, deadline: time.Now().Add(maxTime), digits: string(j.marks.digits),
+		maxOutput: max(minOutput, 16*j.size()),
+	}
 	vars := s.variables(j.c.names)
 	if err := j.variables(vars, answers); err != nil {
 		return out, err
@@ -184,7 +185,7 @@ func (j *job) render(answers bool) (out rendered, err error) {
 	text, err := j.c.tmpl.RenderValues(vars)
 	if err != nil {
 		var refused *RefusedError
-		if errors.As(err, &refused) || errors.Is(err, ErrLimit) || j.ctx.Err() != nil {
+		if errors.As(err, &refused) || errors.Is(err, ErrLimit) || ctx.Err() != nil {
 			return out, err
 		}
 		return out, fmt.Errorf("the template cannot be evaluated: %w", err)
@@ -277,16 +278,23 @@ func (j *job) message(i int, answers bool) (jinja.Value, error) {
 	if len(m.ToolCalls) == 0 {
 		return v, nil
 	}
-	calls := make([]jinja.Value, len(m.ToolCalls))
-	for k, c := range m.ToolCalls {
+	calls, err := j.calls(m.ToolCalls)
+	if err == nil {
+		d.Set("tool_calls", calls)
+	}
+	return v, err
+}
+
+func (j *job) calls(list []ToolCall) (jinja.Value, error) {
+	calls := make([]jinja.Value, len(list))
+	for k, c := range list {
 		call, err := j.call(c)
 		if err != nil {
-			return v, fmt.Errorf("tool call %d: %w", k, err)
+			return nothing, fmt.Errorf("tool call %d: %w", k, err)
 		}
 		calls[k] = call
 	}
-	d.Set("tool_calls", jinja.NewList(calls))
-	return v, nil
+	return jinja.NewList(calls), nil
 }
 
 func (j *job) call(c ToolCall) (jinja.Value, error) {
@@ -332,11 +340,11 @@ type answer struct {
 
 // answers finds out where the template put earlier answers, by rendering again with marks round them. They count
 // where that changed nothing and where the text is the one that the ids were generated as.
-func (j *job) answers(plain Text) []answer {
+func (j *job) answers(ctx context.Context, plain Text) []answer {
 	if !slices.ContainsFunc(j.messages, j.splices) {
 		return nil
 	}
-	marked, err := j.render(true)
+	marked, err := j.render(ctx, true)
 	if err != nil || marked.broken || marked.text.S != plain.S {
 		return nil
 	}

@@ -114,6 +114,7 @@ func (r *Reply) advance(end bool) (Kind, string) {
 		}
 	case inContent:
 		return Content, r.content(end)
+	case ended:
 	}
 	return Content, ""
 }

@@ -28,8 +28,13 @@ var replyCases = []replyCase{
 	{"newlines inside", true, nil, []string{"\na\n", "\n\nb\n", "\n</think>"}, "a\n\n\nb", "", ""},
 	{"cut inside thinking", true, nil, []string{"a\n", "b</thi"}, "a\nb</thi", "", ""},
 	{"only white space", false, nil, []string{" ", "\n"}, "", " \n", ""},
-	{"stop over deltas", false, []string{"beta gamma"}, []string{"alpha be", "ta", " gam", "ma delta"}, "", "alpha ",
-		"beta gamma"},
+	{
+		"stop over deltas", false,
+		[]string{"beta gamma"},
+		[]string{"alpha be", "ta", " gam", "ma delta"},
+		"", "alpha ",
+		"beta gamma",
+	},
 	{"stop held back", false, []string{"\nUser:"}, []string{"Hi", "\nUser", ":", " more"}, "", "Hi", "\nUser:"},
 	{"stop refuted", false, []string{"\nUser:"}, []string{"Hi", "\nUser", " is"}, "", "Hi\nUser is", ""},
 	{"stop at the end", false, []string{"\nUser:"}, []string{"Hi", "\nUser"}, "", "Hi\nUser", ""},
@@ -80,8 +85,8 @@ func TestReplyInAnyPieces(t *testing.T) {
 	for _, c := range replyCases {
 		for range 50 {
 			pieces := cut(strings.Join(c.pieces, ""), rng.Uint64())
-			if thinking, content, stop := parse(c.inside, c.stops, pieces); thinking != c.thinking || content != c.content ||
-				stop != c.stop {
+			thinking, content, stop := parse(c.inside, c.stops, pieces)
+			if thinking != c.thinking || content != c.content || stop != c.stop {
 				t.Errorf("%s, %q: got %q, %q, stop %q", c.name, pieces, thinking, content, stop)
 			}
 		}
@@ -108,15 +113,20 @@ func TestReplyStreams(t *testing.T) {
 		push string
 		want []Event
 	}{
-		{"Hello", []Event{{Content, "Hello"}}}, {" there\n", []Event{{Content, " there"}}}, {"Us", nil},
-		{"eful\ufffd", []Event{{Content, "\nUseful\ufffd"}}}, {"", nil}, {".", []Event{{Content, "."}}},
+		{"Hello", []Event{{Content, "Hello"}}},
+		{" there\n", []Event{{Content, " there"}}},
+		{"Us", nil},
+		{"eful\ufffd", []Event{{Content, "\nUseful\ufffd"}}},
+		{"", nil},
+		{".", []Event{{Content, "."}}},
 	} {
 		if got := r.Push(c.push); !slices.Equal(got, c.want) {
 			t.Errorf("push %q: got %q, want %q", c.push, got, c.want)
 		}
 	}
 	r = NewReply(true, nil)
-	if got, want := r.Push("plan</think>Done"), []Event{{Thinking, "plan"}, {Content, "Done"}}; !slices.Equal(got, want) {
+	got, want := r.Push("plan</think>Done"), []Event{{Thinking, "plan"}, {Content, "Done"}}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

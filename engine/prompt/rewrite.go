@@ -206,17 +206,8 @@ func (r *rewriter) code(text string) (string, error) {
 			b.WriteString(t)
 			continue
 		}
-		out := t
 		signs = inARow(signs, t)
-		switch c := t[0]; {
-		case c == '\'' || c == '"':
-			s, err := unquote(t[1 : len(t)-1])
-			if err != nil {
-				return "", err
-			}
-			out = quote(s)
-		case last == "|" && ownFilters[t]:
-			out = r.names.filter(t)
+		switch {
 		case strings.Contains("([{", t):
 			depth++
 		case strings.Contains(")]}", t):
@@ -228,7 +219,8 @@ func (r *rewriter) code(text string) (string, error) {
 		if depth > maxBrackets || signs > maxSigns {
 			return "", fmt.Errorf("%w: an expression nested too deeply", ErrLimit)
 		}
-		if err := r.number(t); err != nil {
+		out, err := r.one(t, last)
+		if err != nil {
 			return "", err
 		}
 		b.WriteString(out)
@@ -249,6 +241,18 @@ func (r *rewriter) code(text string) (string, error) {
 		return "", errors.New("an expression without an end")
 	}
 	return b.String(), nil
+}
+
+// one returns what stands for token t, which comes after last.
+func (r *rewriter) one(t, last string) (string, error) {
+	switch c := t[0]; {
+	case c == '\'' || c == '"':
+		s, err := unquote(t[1 : len(t)-1])
+		return quote(s), err
+	case last == "|" && ownFilters[t]:
+		return r.names.filter(t), nil
+	}
+	return t, r.number(t)
 }
 
 // inARow counts the signs and nots that end with t.
@@ -308,8 +312,10 @@ func unquote(s string) (string, error) {
 	if !strings.Contains(s, `\`) {
 		return s, nil
 	}
-	simple := map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b",
-		'f': "\f", 'v': "\v", '\n': ""}
+	simple := map[byte]string{
+		'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b",
+		'f': "\f", 'v': "\v", '\n': "",
+	}
 	wide := map[byte]int{'x': 2, 'u': 4, 'U': 8}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -71,7 +71,8 @@ func (g *generation) prepare() error {
 	}
 	for i, id := range r.Prompt {
 		if id < 0 || int(id) >= g.w.config.Spec.Vocab {
-			return fmt.Errorf("token %d of the prompt has id %d, the vocabulary ends at %d", i, id, g.w.config.Spec.Vocab-1)
+			return fmt.Errorf("token %d of the prompt has id %d, the vocabulary ends at %d",
+				i, id, g.w.config.Spec.Vocab-1)
 		}
 	}
 	if err := errors.Join(r.Sampling.Validate(), r.Logs.Validate()); err != nil {
@@ -96,7 +97,8 @@ func (g *generation) prepare() error {
 }
 
 func (g *generation) run() error {
-	g.session.tokens = slices.Grow(g.session.tokens, len(g.request.Prompt)+min(g.limit, kernels.MaxRows)-len(g.session.tokens))
+	room := len(g.request.Prompt) + min(g.limit, kernels.MaxRows) - len(g.session.tokens)
+	g.session.tokens = slices.Grow(g.session.tokens, room)
 	err := g.prefill()
 	if err == nil && g.reason == 0 {
 		g.figures.FirstToken = time.Since(g.start)

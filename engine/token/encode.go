@@ -103,7 +103,9 @@ func newMatcher(tokens []addedToken) matcher {
 		m.first[b] = append(m.first[b], int32(i))
 	}
 	for _, list := range m.first {
-		sort.SliceStable(list, func(i, k int) bool { return len(tokens[list[i]].Content) > len(tokens[list[k]].Content) })
+		sort.SliceStable(list, func(i, k int) bool {
+			return len(tokens[list[i]].Content) > len(tokens[list[k]].Content)
+		})
 	}
 	return m
 }

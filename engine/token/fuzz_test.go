@@ -36,9 +36,11 @@ func FuzzLoad(f *testing.F) {
 }
 
 func FuzzEncodeDecode(f *testing.F) {
-	for _, s := range []string{"", " Hi", "e\u0301 \u00e9", "\n  \r\n\t x",
+	for _, s := range []string{
+		"", " Hi", "e\u0301 \u00e9", "\n  \r\n\t x",
 		"don't WE'LL 'ſ", "<|im_start|>user\n<|im_end|>", "a\ufffdb",
-		"\xf0\x9f\x98", "한글 각", "123 ½ ٣", "\u1dfa\u0316\u0345a\u0334", "ǅʰAbC"} {
+		"\xf0\x9f\x98", "한글 각", "123 ½ ٣", "\u1dfa\u0316\u0345a\u0334", "ǅʰAbC",
+	} {
 		f.Add(s, uint8(0), uint8(3))
 	}
 	tiny := load(f, tinyPath)
@@ -99,7 +101,8 @@ func FuzzStream(f *testing.F) {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if runs := strings.ToValidUTF8(string(raw), "\ufffd"); utf8.RuneCountInString(runs) > utf8.RuneCountInString(want) {
+		runs := strings.ToValidUTF8(string(raw), "\ufffd")
+		if utf8.RuneCountInString(runs) > utf8.RuneCountInString(want) {
 			t.Errorf("%q: fewer characters than runs of bad bytes", want)
 		}
 	})

@@ -148,6 +148,11 @@ func (l *loader) pipeline(file map[string]section) error {
 	if decoder == nil || decoder.Type != "ByteLevel" {
 		return errors.New("decoder: only ByteLevel is known")
 	}
+	return l.split(pre)
+}
+
+// split checks the pre-tokenizer.
+func (l *loader) split(pre step) error {
 	p := pre.Pretokenizers
 	if pre.Type != "Sequence" || len(p) != 2 || p[0].Type != "Split" || p[1].Type != "ByteLevel" {
 		return errors.New("pre_tokenizer: only a Sequence of Split and ByteLevel is known")
@@ -173,8 +178,10 @@ func (l *loader) model(file map[string]section) error {
 	var prefix, suffix *string
 	var byteFallback bool
 	var errs []error
-	for name, out := range map[string]any{"type": &kind, "dropout": &dropout, "continuing_subword_prefix": &prefix,
-		"end_of_word_suffix": &suffix, "byte_fallback": &byteFallback, "ignore_merges": &l.t.ignore} {
+	for name, out := range map[string]any{
+		"type": &kind, "dropout": &dropout, "continuing_subword_prefix": &prefix,
+		"end_of_word_suffix": &suffix, "byte_fallback": &byteFallback, "ignore_merges": &l.t.ignore,
+	} {
 		errs = append(errs, decodePart(file["model/"+name], name, out))
 	}
 	switch err := errors.Join(errs...); {
@@ -316,12 +323,19 @@ func (l *loader) index() error {
 			return fmt.Errorf("added_tokens: id %d is %q here, another token in vocab", a.ID, a.Content)
 		}
 	}
+	return l.words(count)
+}
+
+// words builds the tables of count tokens from all entries. A special token is not found by its text, but as an added
+// token.
+func (l *loader) words(count int) error {
+	t := l.t
 	t.blob, l.blob = string(l.blob), nil
 	t.spans = make([]span, count)
 	t.words = make(map[string]int32, len(l.vocab))
 	for _, v := range l.vocab {
 		t.spans[v.id] = v.span
-		if !v.plain || isAdded[v.id] && t.special[v.id] {
+		if !v.plain || t.special[v.id] {
 			continue
 		}
 		w := t.blob[v.span.off:v.span.end]

@@ -26,23 +26,32 @@ func small(t testing.TB) file {
 	for i, w := range words {
 		vocab[w] = 256 + i
 	}
-	split := map[string]any{"type": "Split", "pattern": map[string]any{"Regex": qwenExpression}, "behavior": "Isolated",
-		"invert": false}
+	split := map[string]any{
+		"type": "Split", "pattern": map[string]any{"Regex": qwenExpression}, "behavior": "Isolated",
+		"invert": false,
+	}
 	level := map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false}
 	return file{
-		"added_tokens": []any{added(300, "<|end|>", true), added(301, "<|end", false), added(302, "</t>", false),
-			added(303, "é", true)},
+		"added_tokens": []any{
+			added(300, "<|end|>", true), added(301, "<|end", false), added(302, "</t>", false),
+			added(303, "é", true),
+		},
 		"normalizer":    map[string]any{"type": "NFC"},
 		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": []any{split, level}},
 		"decoder":       level,
-		"model": map[string]any{"type": "BPE", "ignore_merges": false, "vocab": vocab, "merges": []any{"h e",
-			[]any{"l", "l"}, "he ll", "l o", "hell o", "Ġ h", "< /", "i m"}},
+		"model": map[string]any{"type": "BPE", "ignore_merges": false, "vocab": vocab, "merges": []any{
+			"h e",
+			[]any{"l", "l"},
+			"he ll", "l o", "hell o", "Ġ h", "< /", "i m",
+		}},
 	}
 }
 
 func added(id int, content string, special bool) map[string]any {
-	return map[string]any{"id": id, "content": content, "special": special, "normalized": false, "single_word": false,
-		"lstrip": false, "rstrip": false}
+	return map[string]any{
+		"id": id, "content": content, "special": special, "normalized": false, "single_word": false,
+		"lstrip": false, "rstrip": false,
+	}
 }
 
 func (f file) bytes(t testing.TB) []byte {
@@ -203,7 +212,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"normalizer", set("normalizer", map[string]any{"type": "NFKC"}), `normalizer "NFKC"`},
 		{"decoder", set("decoder", map[string]any{"type": "WordPiece"}), "decoder"},
 		{"pre-tokenizer", set("pre_tokenizer", map[string]any{"type": "Whitespace"}), "pre_tokenizer"},
-		{"expression", func(f file) { f.pre(0)["pattern"] = map[string]any{"Regex": `\w+`} }, `unknown expression "\\w+"`},
+		{"expression", func(f file) {
+			f.pre(0)["pattern"] = map[string]any{"Regex": `\w+`}
+		}, `unknown expression "\\w+"`},
 		{"behavior", func(f file) { f.pre(0)["behavior"] = "Removed" }, "Removed"},
 		{"prefix space", func(f file) { f.pre(1)["add_prefix_space"] = true }, "add_prefix_space"},
 		{"byte missing", func(f file) { delete(f.vocab(), "A") }, "no token for byte 0x41"},
@@ -225,7 +236,10 @@ func TestLoadRefuses(t *testing.T) {
 			f.model()["merges"] = []any{"<|end| >"}
 		}, "not in the vocabulary"},
 		{"added id taken", set("added_tokens", []any{added(256, "<x>", true)}), `id 256 is "<x>" here, another`},
-		{"added id twice", set("added_tokens", []any{added(300, "<x>", true), added(300, "<y>", true)}), "id 300 stands"},
+		{
+			"added id twice", set("added_tokens", []any{added(300, "<x>", true), added(300, "<y>", true)}),
+			"id 300 stands",
+		},
 		{"added twice", set("added_tokens", []any{added(300, "<x>", true), added(301, "<x>", true)}), "stands twice"},
 		{"added without content", set("added_tokens", []any{added(300, "", true)}), "no content"},
 		{"added id too large", set("added_tokens", []any{added(1<<30, "<x>", true)}), "allowed are 0 to"},

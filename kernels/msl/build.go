@@ -140,7 +140,7 @@ func writeFile(path, text string) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (b *Builder) compile(ctx context.Context, m Mode, source, path string, args
 		return err
 	}
 	tmp.Close()
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if all went well
 	width := fmt.Sprintf("-DMSL_WIDTH=%d", m.Width)
 	args = slices.Concat(m.flags, []string{width}, args, []string{"-", "-o", tmp.Name()})
 	if _, err := b.Tool.run(ctx, b.Kernels, source, args...); err != nil {

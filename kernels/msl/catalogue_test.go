@@ -120,8 +120,10 @@ func TestCompare(t *testing.T) {
 		{Name: "y", Type: "device T *", Attr: "buffer", Num: 2},
 	}}
 	entries := map[string][]msl.Entry{"f.metal": {{Host: "f_f32", Kernel: source}}}
-	good := kernels.Kernel{Name: "f_f32", File: "f.metal", Params: Params{},
-		Args: []kernels.Arg{{Name: "x", Access: kernels.Read}, {Name: "y", Access: kernels.Write}}}
+	good := kernels.Kernel{
+		Name: "f_f32", File: "f.metal", Params: Params{},
+		Args: []kernels.Arg{{Name: "x", Access: kernels.Read}, {Name: "y", Access: kernels.Write}},
+	}
 	args := func(list ...kernels.Arg) func(k *kernels.Kernel) { return func(k *kernels.Kernel) { k.Args = list } }
 	for _, c := range []struct {
 		name string
@@ -129,19 +131,31 @@ func TestCompare(t *testing.T) {
 		want []string
 	}{
 		{"equal", func(*kernels.Kernel) {}, nil},
-		{"missing and dead", func(k *kernels.Kernel) { k.Name = "g_f32" },
-			[]string{"f_f32 is in f.metal, but not in the catalogue", "g_f32 is in the catalogue, but not in f.metal"}},
-		{"other file", func(k *kernels.Kernel) { k.File = "g.metal" },
-			[]string{"f_f32 is in the catalogue, but not in g.metal"}},
-		{"params", func(k *kernels.Kernel) { k.Params = struct{ N uint32 }{} },
-			[]string{`f_f32: buffer 0 is "constant Params &" in the source, want "constant  &"`}},
+		{
+			"missing and dead", func(k *kernels.Kernel) { k.Name = "g_f32" },
+			[]string{"f_f32 is in f.metal, but not in the catalogue", "g_f32 is in the catalogue, but not in f.metal"},
+		},
+		{
+			"other file", func(k *kernels.Kernel) { k.File = "g.metal" },
+			[]string{"f_f32 is in the catalogue, but not in g.metal"},
+		},
+		{
+			"params", func(k *kernels.Kernel) { k.Params = struct{ N uint32 }{} },
+			[]string{`f_f32: buffer 0 is "constant Params &" in the source, want "constant  &"`},
+		},
 		{"count", args(good.Args[0]), []string{"f_f32: 2 arguments in the source, 1 in the catalogue"}},
-		{"order", args(good.Args[1], good.Args[0]), []string{"f_f32: buffer 1 is x in the source, y in the catalogue",
-			"f_f32: buffer 2 is y in the source, x in the catalogue"}},
-		{"reads what is not const", args(good.Args[0], kernels.Arg{Name: "y", Access: kernels.Read}),
-			[]string{"f_f32: buffer 2 (y) is only read by the catalogue, but not const"}},
-		{"writes what is const", args(kernels.Arg{Name: "x", Access: kernels.ReadWrite}, good.Args[1]),
-			[]string{"f_f32: buffer 1 (x) is written by the catalogue, but const"}},
+		{"order", args(good.Args[1], good.Args[0]), []string{
+			"f_f32: buffer 1 is x in the source, y in the catalogue",
+			"f_f32: buffer 2 is y in the source, x in the catalogue",
+		}},
+		{
+			"reads what is not const", args(good.Args[0], kernels.Arg{Name: "y", Access: kernels.Read}),
+			[]string{"f_f32: buffer 2 (y) is only read by the catalogue, but not const"},
+		},
+		{
+			"writes what is const", args(kernels.Arg{Name: "x", Access: kernels.ReadWrite}, good.Args[1]),
+			[]string{"f_f32: buffer 1 (x) is written by the catalogue, but const"},
+		},
 	} {
 		k := good
 		c.edit(&k)

@@ -116,7 +116,7 @@ func (b *Builder) link(ctx context.Context, objects []string, out string) error 
 		return err
 	}
 	tmp := filepath.Join(filepath.Dir(out), fmt.Sprintf(".%s-%d.so", filepath.Base(out), os.Getpid()))
-	defer os.Remove(tmp)
+	defer func() { _ = os.Remove(tmp) }() // gone already if all went well
 	args := slices.Concat([]string{"-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,--build-id=none", "-o", tmp}, objects,
 		[]string{"-lm", "-lpthread"})
 	if _, err := b.Tool.run(ctx, b.Kernels, "", args...); err != nil {

@@ -16,11 +16,10 @@ import (
 // The host libraries' structs, as the driver has them.
 type (
 	hostArgs struct {
-		buf   [31]unsafe.Pointer
-		tgoff [31]uint32
-		_     uint32
+		buf [31]unsafe.Pointer
+		_   [32]uint32
 	}
-	hostLimit struct{ dim, offset, div, pad uint32 }
+	hostLimit struct{ dim, offset, div, _ uint32 }
 	hostOp    struct {
 		fn             unsafe.Pointer
 		args           *hostArgs
@@ -107,8 +106,10 @@ func (l *library) op(t testing.TB, kernel string, groups, simdgroups, stage uint
 	if !ok {
 		t.Fatalf("no kernel %s", kernel)
 	}
-	o := hostOp{fn: k.fn, args: &hostArgs{}, grid: [3]uint32{groups, 1, 1}, tg: [3]uint32{simdgroups * l.width, 1, 1},
-		stage: stage, stepIndex: -1}
+	o := hostOp{
+		fn: k.fn, args: &hostArgs{}, grid: [3]uint32{groups, 1, 1}, tg: [3]uint32{simdgroups * l.width, 1, 1},
+		stage: stage, stepIndex: -1,
+	}
 	copy(o.args.buf[:], bufs)
 	return o
 }

@@ -115,8 +115,8 @@ func numberLen(s string) int {
 	hex := strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")
 	i := 1
 	for i < len(s) {
-		exp := !hex && (s[i-1] == 'e' || s[i-1] == 'E')
-		if !isWord(s[i]) && s[i] != '.' && !(exp && (s[i] == '+' || s[i] == '-')) {
+		sign := !hex && (s[i-1] == 'e' || s[i-1] == 'E') && (s[i] == '+' || s[i] == '-')
+		if !isWord(s[i]) && s[i] != '.' && !sign {
 			break
 		}
 		i++

@@ -16,8 +16,10 @@ func TestLex(t *testing.T) {
 		name, src string
 		want      []string
 	}{
-		{"words and numbers", "float x=1.5e-3f+0x1e+2;",
-			[]string{"float", "x", "=", "1.5e-3f", "+", "0x1e", "+", "2", ";", ""}},
+		{
+			"words and numbers", "float x=1.5e-3f+0x1e+2;",
+			[]string{"float", "x", "=", "1.5e-3f", "+", "0x1e", "+", "2", ";", ""},
+		},
 		{"attributes", "y [[buffer(0)]]", []string{"y", "[[", "buffer", "(", "0", ")", "]", "]", ""}},
 		{"nested index", "a[b[0]]", []string{"a", "[", "b", "[", "0", "]", "]", ""}},
 		{"strings", `"a \" ]]" '"'`, []string{`"a \" ]]"`, `'"'`, ""}},

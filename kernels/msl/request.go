@@ -65,8 +65,10 @@ func Build(ctx context.Context, tool *Toolchain, r Request) error {
 		return err
 	}
 	r.Root = root
-	b := &Builder{Tool: tool, Kernels: filepath.Join(root, "kernels"), Cache: filepath.Join(root, "build", "cache"),
-		Jobs: r.Jobs, KeepGoing: r.KeepGoing, Log: r.Log}
+	b := &Builder{
+		Tool: tool, Kernels: filepath.Join(root, "kernels"), Cache: filepath.Join(root, "build", "cache"),
+		Jobs: r.Jobs, KeepGoing: r.KeepGoing, Log: r.Log,
+	}
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
 		return err
 	}

@@ -202,10 +202,11 @@ func TestShuffleFindsRaces(t *testing.T) {
 			natural := result(0)
 			var found []uint64
 			for seed := uint64(1); seed <= 8; seed++ {
-				if result(seed) != result(seed) {
+				got, again := result(seed), result(seed)
+				if got != again {
 					t.Errorf("seed %d is not reproducible", seed)
 				}
-				if result(seed) != natural {
+				if got != natural {
 					found = append(found, seed)
 				}
 			}

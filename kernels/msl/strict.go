@@ -67,8 +67,10 @@ var (
 )
 
 // declared are the nodes whose type the author has written.
-var declared = []string{"ParmVarDecl", "VarDecl", "FieldDecl", "TypedefDecl", "TypeAliasDecl", "FunctionDecl",
-	"CXXMethodDecl", "CStyleCastExpr"}
+var declared = []string{
+	"ParmVarDecl", "VarDecl", "FieldDecl", "TypedefDecl", "TypeAliasDecl", "FunctionDecl",
+	"CXXMethodDecl", "CStyleCastExpr",
+}
 
 // genericPointers finds pointers and references without an address space, which have the generic one in the dump.
 func genericPointers(tree string) error {

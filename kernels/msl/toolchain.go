@@ -53,7 +53,7 @@ func probeClang(ctx context.Context, clang string) (version string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what is left there is the system's to clean
 	cmd := exec.CommandContext(ctx, clang, "-x", "c++", "-std=c++20", "-march=x86-64-v3", "-O1", "-fPIC", "-shared",
 		"-fuse-ld=lld", "-o", filepath.Join(dir, "probe.so"), "-", "-lm", "-lpthread")
 	cmd.Stdin = strings.NewReader(probe)

@@ -44,14 +44,25 @@ func loadAPI() (*api, error) {
 		addr *uintptr
 		name string
 	}{
-		{&a.init, "cuInit"}, {&a.deviceGet, "cuDeviceGet"}, {&a.deviceGetName, "cuDeviceGetName"},
-		{&a.deviceTotalMem, "cuDeviceTotalMem_v2"}, {&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"},
-		{&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"}, {&a.ctxSetCurrent, "cuCtxSetCurrent"},
-		{&a.ctxSynchronize, "cuCtxSynchronize"}, {&a.launchKernel, "cuLaunchKernel"},
-		{&a.errorName, "cuGetErrorName"}, {&a.memsetD8, "cuMemsetD8_v2"}, {&a.moduleLoadData, "cuModuleLoadData"},
-		{&a.moduleUnload, "cuModuleUnload"}, {&a.moduleGetFunction, "cuModuleGetFunction"},
-		{&a.memAlloc, "cuMemAlloc_v2"}, {&a.memFree, "cuMemFree_v2"}, {&a.memcpyHtoD, "cuMemcpyHtoD_v2"},
-		{&a.memcpyDtoH, "cuMemcpyDtoH_v2"}, {&a.getFuncAtt, "cuFuncGetAttribute"},
+		{&a.init, "cuInit"},
+		{&a.deviceGet, "cuDeviceGet"},
+		{&a.deviceGetName, "cuDeviceGetName"},
+		{&a.deviceTotalMem, "cuDeviceTotalMem_v2"},
+		{&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"},
+		{&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"},
+		{&a.ctxSetCurrent, "cuCtxSetCurrent"},
+		{&a.ctxSynchronize, "cuCtxSynchronize"},
+		{&a.launchKernel, "cuLaunchKernel"},
+		{&a.errorName, "cuGetErrorName"},
+		{&a.memsetD8, "cuMemsetD8_v2"},
+		{&a.moduleLoadData, "cuModuleLoadData"},
+		{&a.moduleUnload, "cuModuleUnload"},
+		{&a.moduleGetFunction, "cuModuleGetFunction"},
+		{&a.memAlloc, "cuMemAlloc_v2"},
+		{&a.memFree, "cuMemFree_v2"},
+		{&a.memcpyHtoD, "cuMemcpyHtoD_v2"},
+		{&a.memcpyDtoH, "cuMemcpyDtoH_v2"},
+		{&a.getFuncAtt, "cuFuncGetAttribute"},
 	} {
 		addr, err := purego.Dlsym(lib, f.name)
 		if err != nil {

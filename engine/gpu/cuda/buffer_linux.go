@@ -145,11 +145,11 @@ func (r *results) fail(err error) {
 	}
 }
 
-// first is the failure so far.
-func (r *results) first() error {
+// failed reports whether anything has failed so far.
+func (r *results) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.err
+	return r.err != nil
 }
 
 func (r *results) upTo(n uint64) error {

@@ -89,12 +89,10 @@ func (x *exec) bind(bind map[*gpu.Region]gpu.Buffer) error {
 				x.writeStep = x.writeStep || s.Region == gpu.Step && writes
 				continue
 			}
-			b, ok := bind[s.Region].(*buffer)
+			b, err := x.dev.bound(bind, s.Region)
 			switch {
-			case !ok || b.dev != x.dev || b.addr == 0:
-				return fmt.Errorf("region %s has no live buffer of this device", s.Region.Name)
-			case b.size < s.Region.Size:
-				return fmt.Errorf("region %s needs %d bytes, its buffer has %d", s.Region.Name, s.Region.Size, b.size)
+			case err != nil:
+				return err
 			case b.mapped && writes:
 				return fmt.Errorf("op %s writes region %s, which is mapped for reading", op.Label, s.Region.Name)
 			case owner[b] != nil && owner[b] != s.Region:
@@ -105,6 +103,18 @@ func (x *exec) bind(bind map[*gpu.Region]gpu.Buffer) error {
 		}
 	}
 	return nil
+}
+
+// bound finds the buffer of a region.
+func (d *Device) bound(bind map[*gpu.Region]gpu.Buffer, r *gpu.Region) (*buffer, error) {
+	b, ok := bind[r].(*buffer)
+	switch {
+	case !ok || b.dev != d || b.addr == 0:
+		return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
+	case b.size < r.Size:
+		return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.size)
+	}
+	return b, nil
 }
 
 // build runs on the context's thread.
@@ -235,7 +245,7 @@ func (d *Device) Submit(x gpu.Exec, step gpu.Buffer) (uint64, error) {
 				e.program.Name, r.Name)}
 		}
 	}
-	if d.runs.first() != nil {
+	if d.runs.failed() {
 		return d.runs.next(nil), nil
 	}
 	return d.runs.next(d.do(func() error { return e.run(b) })), nil

@@ -135,6 +135,7 @@ func stored(w *Weights, i int) float64 {
 		return word(w.Scales, i/64)*float64(code) + word(w.Biases, i/64)
 	case kernels.Q8:
 		return word(w.Scales, i/64)*float64(w.Codes[i]) + word(w.Biases, i/64)
+	default: // B16
+		return word(w.Codes, i)
 	}
-	return word(w.Codes, i)
 }

@@ -24,11 +24,21 @@ func attentionRows(t *testing.T, dev gpu.Device) {
 		a                kernels.Attention
 		pos, class, live int
 	}{
-		{gated, 0, 1, 1}, {gated, 0, 5, 5}, {gated, 254, 16, 4}, {gated, 255, 2, 2}, {gated, 256, 1, 1}, {plain, 257, 3, 3},
-		{plain, 0, 64, 31}, {shape(gated, 2, 1, 32, 8), 0, 64, 33}, {shape(full, 1, 1, 32, 32), 250, 64, 17},
-		{shape(gated, 8, 1, 256, 64), 255, 2, 2}, {shape(plain, 16, 1, 128, 0), 1000, 2, 2},
-		{shape(full, 3, 3, 32, 30), 1000, 16, 15}, {shape(gated, 10, 1, 256, 128), 1, 1, 1},
-		{shape(plain, 20, 1, 32, 0), 511, 16, 2}, {shape(gated, 16, 2, 64, 64), 100, 2, 2},
+		{gated, 0, 1, 1},
+		{gated, 0, 5, 5},
+		{gated, 254, 16, 4},
+		{gated, 255, 2, 2},
+		{gated, 256, 1, 1},
+		{plain, 257, 3, 3},
+		{plain, 0, 64, 31},
+		{shape(gated, 2, 1, 32, 8), 0, 64, 33},
+		{shape(full, 1, 1, 32, 32), 250, 64, 17},
+		{shape(gated, 8, 1, 256, 64), 255, 2, 2},
+		{shape(plain, 16, 1, 128, 0), 1000, 2, 2},
+		{shape(full, 3, 3, 32, 30), 1000, 16, 15},
+		{shape(gated, 10, 1, 256, 128), 1, 1, 1},
+		{shape(plain, 20, 1, 32, 0), 511, 16, 2},
+		{shape(gated, 16, 2, 64, 64), 100, 2, 2},
 	} {
 		for _, c.a.DType = range []kernels.DType{kernels.BF16, kernels.F32} {
 			name := fmt.Sprintf("%v %d on %d heads of %d, %d rows from %d", c.a.DType, c.a.Heads, c.a.KVHeads, c.a.Dim,

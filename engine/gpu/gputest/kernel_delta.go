@@ -45,7 +45,9 @@ type deltaState struct {
 
 func newDelta(name string, dtype kernels.DType, keyHeads, valueHeads, dim, rows int) *deltaNet {
 	r := Rand(name)
-	d := &deltaNet{refDelta: refDelta{dtype: dtype, keyHeads: keyHeads, valueHeads: valueHeads, dim: dim, eps: deltaEps}}
+	d := &deltaNet{
+		refDelta: refDelta{dtype: dtype, keyHeads: keyHeads, valueHeads: valueHeads, dim: dim, eps: deltaEps},
+	}
 	d.stride = d.width() + 5
 	for range rows {
 		row := Normal(r, dtype, d.width())
@@ -64,7 +66,8 @@ func newDelta(name string, dtype kernels.DType, keyHeads, valueHeads, dim, rows 
 	}
 	size := int(dtype.Size())
 	d.state = deltaState{
-		conv: OutFloats(dtype, deltaSlots*6*d.channels()).init, s: Out(4 * deltaSlots * d.values() * dim).init, parity: 1,
+		conv: OutFloats(dtype, deltaSlots*6*d.channels()).init,
+		s:    Out(4 * deltaSlots * d.values() * dim).init, parity: 1,
 	}
 	copy(d.state.conv[(6*deltaSlot+3)*d.channels()*size:], FloatBytes(dtype, Normal(r, dtype, 3*d.channels())))
 	s := Normal(r, kernels.F32, d.values()*dim)
@@ -90,13 +93,17 @@ type passed struct {
 // rows runs rows from, from+1, ... of the input in one pass of a class.
 func (d *deltaNet) rows(t *testing.T, dev gpu.Device, s deltaState, class, from, live int) passed {
 	t.Helper()
-	conv, err := kernels.DeltaConv{DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
-		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: class}.Launch()
+	conv, err := kernels.DeltaConv{
+		DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
+		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: class,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	scan, err := kernels.DeltaScan{DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
-		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: class}.Launch()
+	scan, err := kernels.DeltaScan{
+		DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
+		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: class,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +128,17 @@ func (d *deltaNet) rows(t *testing.T, dev gpu.Device, s deltaState, class, from,
 // steps runs rows from, from+1, ... as decode steps.
 func (d *deltaNet) steps(t *testing.T, dev gpu.Device, s deltaState, from, live int) passed {
 	t.Helper()
-	l, err := kernels.DeltaStep{DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
-		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride}.Launch()
+	l, err := kernels.DeltaStep{
+		DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
+		ValueDim: d.dim, Eps: deltaEps, PStride: d.stride,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var y []byte
 	for r := range live {
-		out := RunOp(t, dev, l, s.step(1), Floats(d.dtype, part(d.p, d.stride, from+r, 1)), BF16s(d.convW), Bytes(s.conv),
+		row := Floats(d.dtype, part(d.p, d.stride, from+r, 1))
+		out := RunOp(t, dev, l, s.step(1), row, BF16s(d.convW), Bytes(s.conv),
 			F32s(d.aLog), F32s(d.dtBias), BF16s(d.norm), Bytes(s.s), OutFloats(d.dtype, d.values()))
 		s = deltaState{out[3], out[7], s.parity ^ 1}
 		y = append(y, out[8]...)
@@ -212,9 +222,18 @@ func sameDelta(t *testing.T, d *deltaNet, what string, got, want passed) {
 
 func deltaRows(t *testing.T, dev gpu.Device) {
 	for _, c := range []struct{ keyHeads, valueHeads, dim, class, live int }{
-		{1, 1, 32, 1, 1}, {2, 4, 32, 2, 2}, {1, 3, 64, 3, 3}, {2, 2, 64, 5, 5}, {2, 4, 128, 16, 3},
-		{1, 2, 32, 16, 15}, {1, 1, 64, 16, 16}, {2, 4, 64, 64, 17}, {1, 2, 128, 64, 31}, {1, 4, 32, 64, 33},
-		{1, 1, 32, 64, 63}, {1, 2, 32, 256, 65},
+		{1, 1, 32, 1, 1},
+		{2, 4, 32, 2, 2},
+		{1, 3, 64, 3, 3},
+		{2, 2, 64, 5, 5},
+		{2, 4, 128, 16, 3},
+		{1, 2, 32, 16, 15},
+		{1, 1, 64, 16, 16},
+		{2, 4, 64, 64, 17},
+		{1, 2, 128, 64, 31},
+		{1, 4, 32, 64, 33},
+		{1, 1, 32, 64, 63},
+		{1, 2, 32, 256, 65},
 	} {
 		for _, dtype := range []kernels.DType{kernels.BF16, kernels.F32} {
 			name := fmt.Sprintf("%v %d on %d heads of %d, %d rows", dtype, c.valueHeads, c.keyHeads, c.dim, c.live)
@@ -278,16 +297,20 @@ func deltaIdle(t *testing.T, dev gpu.Device) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			idle := StepData(StepRecord{Params: params})
-			shape := kernels.DeltaStep{DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
-				ValueDim: d.dim, Eps: deltaEps, PStride: d.stride}
+			shape := kernels.DeltaStep{
+				DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
+				ValueDim: d.dim, Eps: deltaEps, PStride: d.stride,
+			}
 			l, err := shape.Launch()
 			if err != nil {
 				t.Fatal(err)
 			}
 			out := RunOp(t, dev, l, idle, Floats(d.dtype, d.p), BF16s(d.convW), Bytes(d.state.conv), F32s(d.aLog),
 				F32s(d.dtBias), BF16s(d.norm), Bytes(d.state.s), OutFloats(d.dtype, d.values()))
-			conv, err := kernels.DeltaConv{DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
-				ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: 1}.Launch()
+			conv, err := kernels.DeltaConv{
+				DType: d.dtype, KeyHeads: d.keyHeads, ValueHeads: d.valueHeads, KeyDim: d.dim,
+				ValueDim: d.dim, Eps: deltaEps, PStride: d.stride, Rows: 1,
+			}.Launch()
 			if err != nil {
 				t.Fatal(err)
 			}

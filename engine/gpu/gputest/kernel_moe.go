@@ -127,13 +127,17 @@ func (l *moeLayer) decode(t *testing.T, dev gpu.Device, class, from, live int) r
 	t.Helper()
 	rig := NewRig(t, dev)
 	v := l.vars(rig, class, from, live)
-	up, err := kernels.ExpertGateUp{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
-		I: l.width, K: l.hidden}.Launch()
+	up, err := kernels.ExpertGateUp{
+		Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
+		I: l.width, K: l.hidden,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	down, err := kernels.ExpertDown{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
-		N: l.hidden, K: l.width, Stride: l.stride}.Launch()
+	down, err := kernels.ExpertDown{
+		Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts,
+		N: l.hidden, K: l.width, Stride: l.stride,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,18 +154,24 @@ func (l *moeLayer) sorted(t *testing.T, dev gpu.Device, class, from, live int) r
 	v := l.vars(rig, class, from, live)
 	s := addSort(t, rig, v.step, v.idx, l.experts, l.topK, class, l.whole)
 	d := rig.Var(Out(4 * class * l.topK * l.hidden))
-	up, err := kernels.ExpertGateUpRows{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
-		Experts: l.experts, I: l.width, K: l.hidden}.Launch()
+	up, err := kernels.ExpertGateUpRows{
+		Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
+		Experts: l.experts, I: l.width, K: l.hidden,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	down, err := kernels.ExpertDownRows{Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
-		Experts: l.experts, N: l.hidden, K: l.width}.Launch()
+	down, err := kernels.ExpertDownRows{
+		Format: l.format, DType: l.dtype, Rows: class, TopK: l.topK,
+		Experts: l.experts, N: l.hidden, K: l.width,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	combine, err := kernels.CombineRows{DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts, N: l.hidden,
-		Stride: l.stride}.Launch()
+	combine, err := kernels.CombineRows{
+		DType: l.dtype, Rows: class, TopK: l.topK, Experts: l.experts, N: l.hidden,
+		Stride: l.stride,
+	}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,22 +401,28 @@ func expertsFar(t *testing.T, dev gpu.Device) {
 		want   []float64 // the last of them
 	}{
 		{
-			"gate/up", kernels.ExpertGateUp{DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, I: n / 2, K: k},
-			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1})}, n / 2, nil, refGateUp(last, 0, 1, x),
+			"gate/up",
+			kernels.ExpertGateUp{DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, I: n / 2, K: k},
+			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1})},
+			n / 2, nil, refGateUp(last, 0, 1, x),
 		},
 		{
 			"gate/up rows",
 			kernels.ExpertGateUpRows{DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, I: n / 2, K: k},
 			[][]byte{
 				F32Bytes(x), U32Bytes([]uint32{0}), U32Bytes([]uint32{experts - 1, 0, 1}), U32Bytes([]uint32{1}),
-			}, n / 2, nil, refGateUp(last, 0, 1, x),
+			},
+			n / 2, nil, refGateUp(last, 0, 1, x),
 		},
 		{
-			"down", kernels.ExpertDown{
+			"down",
+			kernels.ExpertDown{
 				DType: kernels.F32, Rows: 1, TopK: 1, Experts: experts, N: n, K: k, Stride: experts + 1,
 			},
-			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1}), F32Bytes([]float32{1})}, n,
-			[][]byte{make([]byte, 4*n), make([]byte, 4*(experts+1))}, []float64{refDot(last.Row(0), x), refDot(last.Row(1), x)},
+			[][]byte{F32Bytes(x), U32Bytes([]uint32{experts - 1}), F32Bytes([]float32{1})},
+			n,
+			[][]byte{make([]byte, 4*n), make([]byte, 4*(experts+1))},
+			[]float64{refDot(last.Row(0), x), refDot(last.Row(1), x)},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -92,7 +92,8 @@ func refGateUp(w *Weights, expert, width int, x []float32) []float64 {
 // refCombine is one row of the layer's output: the residual y, plus each chosen expert's down projection of its
 // hidden row h[j] times its weight, plus the gated shared expert ds.
 func refCombine(w *Weights, n int, y []float32, idx []uint32, weight []float32, h [][]float32, gate float32,
-	ds []float32) []float64 {
+	ds []float32,
+) []float64 {
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = float64(y[i]) + refSigmoid(float64(gate))*float64(ds[i])

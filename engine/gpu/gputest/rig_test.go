@@ -56,10 +56,10 @@ func (f *fake) Submit(x gpu.Exec, step gpu.Buffer) (uint64, error) {
 		op := &r.p.Ops[i]
 		var args [][]byte
 		for _, s := range op.Args {
-			switch {
-			case s.Region == nil:
+			switch s.Region {
+			case nil:
 				args = append(args, make([]byte, 64))
-			case s.Region == gpu.Step:
+			case gpu.Step:
 				args = append(args, step.Bytes())
 			default:
 				args = append(args, r.bind[s.Region].Bytes()[s.Off-16:s.Off+s.Len+16])
@@ -168,7 +168,8 @@ func TestRigStep(t *testing.T) {
 func TestRigSharesVariables(t *testing.T) {
 	add := func(_ uint64, a [][]byte) { inside(a[1])[0] += inside(a[0])[0] }
 	dev := &fake{kernels: map[string]func(uint64, [][]byte){"add": add}}
-	l := dev.kernel("add", kernels.Arg{Name: "x", Access: kernels.Read}, kernels.Arg{Name: "y", Access: kernels.ReadWrite})
+	l := dev.kernel("add", kernels.Arg{Name: "x", Access: kernels.Read},
+		kernels.Arg{Name: "y", Access: kernels.ReadWrite})
 	r := NewRig(t, dev)
 	x, y := r.Var(Bytes([]byte{1})), r.Var(Bytes([]byte{2}))
 	r.Op(l, x, y)

@@ -97,8 +97,10 @@ func checkStep(t *testing.T, dev gpu.Device) {
 	b.buffers[codes] = b.alloc(codes.Size)
 	copy(b.buffers[codes].Bytes(), table.Codes)
 	p := &gpu.Program{Name: "embed", Rows: benchRows, Ops: []gpu.Op{{Launch: l, Label: "embed", Args: []gpu.Slice{
-		{Region: gpu.Step, Len: kernels.StepBytes}, {Region: codes, Len: codes.Size},
-		{Region: b.w, Len: b.w.Size}, b.slot(0), b.slot(1),
+		{Region: gpu.Step, Len: kernels.StepBytes},
+		{Region: codes, Len: codes.Size},
+		{Region: b.w, Len: b.w.Size},
+		b.slot(0), b.slot(1),
 	}}}}
 	x := b.compile(p)
 	ids := [][]uint32{{1, 2, 3, 4}, {9, 0, 9, 5}}

@@ -85,7 +85,9 @@ func checkCompileRefused(t *testing.T, dev gpu.Device) {
 			k.Name = "no_such_kernel"
 			p.Ops[0].Kernel = &k
 		}, "no_such_kernel"},
-		{"region without a buffer", func(p *gpu.Program) { p.Ops[0].Args[1] = gpu.Slice{Region: stranger, Len: 16} }, ""},
+		{"region without a buffer", func(p *gpu.Program) {
+			p.Ops[0].Args[1] = gpu.Slice{Region: stranger, Len: 16}
+		}, ""},
 		{"range outside its region", func(p *gpu.Program) { p.Ops[0].Args[1].Off = b.act.Size }, ""},
 		{"missing argument", func(p *gpu.Program) { p.Ops[0].Args = p.Ops[0].Args[:2] }, ""},
 	} {

@@ -111,8 +111,10 @@ func (d *Device) replay(j job) error {
 	if len(j.x.ops) == 0 {
 		return nil
 	}
-	d.call = [...]uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))), uintptr(len(j.x.ops)),
-		j.step.addr(), uintptr(j.seed)}
+	d.call = [...]uintptr{
+		uintptr(unsafe.Pointer(unsafe.SliceData(j.x.ops))), uintptr(len(j.x.ops)),
+		j.step.addr(), uintptr(j.seed),
+	}
 	r, _, _ := purego.SyscallN(d.lib.run, d.call[:]...)
 	if int32(r) != 0 {
 		return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s: %w", j.x.program.Name, d.lib.fault(r))}

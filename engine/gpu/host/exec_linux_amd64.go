@@ -160,8 +160,10 @@ func (x *exec) packOp(o *cOp, a *cArgs, op *gpu.Op, params []byte, bound map[*gp
 		return &gpu.Error{Op: "compile", Kernel: op.Kernel.Name, Err: fmt.Errorf(
 			"op %s: %d threads a threadgroup, at most %d", op.Label, threads, k.maxThreads)}
 	}
-	*o = cOp{fn: k.fn, args: uintptr(unsafe.Pointer(a)), grid: op.Grid, tg: [3]uint32{threads, 1, 1},
-		nlimits: uint32(len(op.Limits)), stepIndex: noStep}
+	*o = cOp{
+		fn: k.fn, args: uintptr(unsafe.Pointer(a)), grid: op.Grid, tg: [3]uint32{threads, 1, 1},
+		nlimits: uint32(len(op.Limits)), stepIndex: noStep,
+	}
 	for i, lim := range op.Limits {
 		o.limits[i] = cLimit{dim: uint32(lim.Dim), offset: lim.Offset, div: lim.Div}
 	}

@@ -71,7 +71,8 @@ func benchGemv(b *testing.B, threads int, g kernels.Gemv) {
 		b.Fatal(err)
 	}
 	step := arena.alloc(b, kernels.StepBytes)
-	if _, err := binary.Encode(step.Bytes(), binary.LittleEndian, kernels.StepParams{Rows: uint32(g.Rows)}); err != nil {
+	params := kernels.StepParams{Rows: uint32(g.Rows)}
+	if _, err := binary.Encode(step.Bytes(), binary.LittleEndian, params); err != nil {
 		b.Fatal(err)
 	}
 	spent := processorSeconds(b)

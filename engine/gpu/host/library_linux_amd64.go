@@ -148,8 +148,11 @@ func (l *library) bind() (start uintptr, err error) {
 		name string
 		addr *uintptr
 	}{
-		{"msl_init", &start}, {"msl_run", &l.run}, {"msl_error", &l.message},
-		{"sotto_kernels", &table}, {"sotto_simd", &simd},
+		{"msl_init", &start},
+		{"msl_run", &l.run},
+		{"msl_error", &l.message},
+		{"sotto_kernels", &table},
+		{"sotto_simd", &simd},
 	} {
 		a, err := purego.Dlsym(l.handle, s.name)
 		if err != nil {

@@ -151,8 +151,9 @@ func (w *writer) member(t reflect.Type) (name, dims string, err error) {
 		return "float", dims, nil
 	case reflect.Struct:
 		return t.Name(), dims, w.structure(t)
+	default:
+		return "", "", fmt.Errorf("%s has no counterpart in MSL that is sure to be laid out alike", t)
 	}
-	return "", "", fmt.Errorf("%s has no counterpart in MSL that is sure to be laid out alike", t)
 }
 
 // Snake turns a Go name into an MSL one: KeyHeads becomes key_heads, XStride x_stride, IDsOffset ids_offset and

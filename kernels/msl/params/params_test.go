@@ -98,10 +98,14 @@ func TestStructure(t *testing.T) {
 		want string // in the text or in the error
 		bad  bool
 	}{
-		{"members", reflect.TypeFor[Good](),
-			"  uint key_heads;\n  uint x;\n  ulong big;\n  int table[2][3];\n  inner in;\n", false},
-		{"offsets", reflect.TypeFor[Good](),
-			"static_assert(__builtin_offsetof(Good, table) == 16, \"Good.table\");", false},
+		{
+			"members", reflect.TypeFor[Good](),
+			"  uint key_heads;\n  uint x;\n  ulong big;\n  int table[2][3];\n  inner in;\n", false,
+		},
+		{
+			"offsets", reflect.TypeFor[Good](),
+			"static_assert(__builtin_offsetof(Good, table) == 16, \"Good.table\");", false,
+		},
 		{"size", reflect.TypeFor[Good](), "static_assert(sizeof(Good) == 48, \"Good\");", false},
 		{"inner first", reflect.TypeFor[Good](), "struct inner {\n  uint a;\n  float b;\n};", false},
 		{"hole", reflect.TypeFor[good](), "good has a hole of 4 bytes before Big", true},

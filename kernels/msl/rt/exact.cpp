@@ -1,9 +1,9 @@
 // exact.cpp: a lane is a fiber. The lanes of a simdgroup run one after the other up to the next simd operation or
 // barrier; simdgroups run one after the other up to the next barrier. When shuffled, lanes have a new order in each
 // threadgroup and simdgroups in each interval between barriers.
-#include "runtime.h"
-
 #include <string.h>
+
+#include "runtime.h"
 
 extern "C" void msl_lane_start();
 extern "C" __attribute__((noreturn, used, visibility("hidden"))) void msl_lane_main(msl_fiber* f);

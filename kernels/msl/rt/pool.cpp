@@ -1,8 +1,6 @@
 // pool.cpp: runs a list of ops stage by stage on a few threads. Threads take threadgroups of all ops of a stage from
 // one ticket; the caller works too and starts the next stage when the last threadgroup has ended. Waiting spins for
 // some microseconds, then sleeps in the kernel: cores may be shared.
-#include "runtime.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -15,6 +13,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "runtime.h"
 
 enum { max_workers = 64, min_spin = 64, max_spin = 2048 };
 

@@ -39,6 +39,8 @@
 #define kernel static MSL_FN
 #endif
 
+// Each uses what stands before it.
+// clang-format off
 #include "msl_types.h"
 #include "msl_vec.h"
 #include "msl_limits.h"
@@ -46,6 +48,7 @@
 #include "msl_math.h"
 #include "msl_integer.h"
 #include "msl_atomic.h"
+// clang-format on
 #if defined(MSL_STRICT)
 #include "msl_strict.h"
 #elif defined(MSL_PTX)

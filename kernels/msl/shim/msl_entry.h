@@ -63,8 +63,8 @@ struct parameter<T&> {
     return *(T*)msl_get_buffer(c, N);
   }
 };
-// Buffer 0 is the parameter struct, which nothing writes: a copy stays in registers where a reference may alias. Tables,
-// which are indexed at run time, are left where they are.
+// Buffer 0 is the parameter struct, which nothing writes: a copy stays in registers where a reference may alias.
+// Tables, which are indexed at run time, are left where they are.
 template <class T, bool SMALL>
 struct constant_parameter {
   template <int N>
