@@ -1,9 +1,9 @@
 // Package api holds facts about Apple's Objective-C interfaces: which classes, protocols, selectors, structs and C
-// functions there are and what they take. facts.py reads them out of the objc2 crates and writes facts.json.gz, which is
-// committed; nothing of Apple's headers is.
+// functions there are and what they take. facts.py reads them out of the objc2 crates and writes facts.json.gz, which
+// is committed; nothing of Apple's headers is.
 //
-// The facts are those of the macOS 26 SDK and do not say since when something exists; since.txt does for what Sotto uses
-// and its oldest macOS lacks.
+// The facts are those of the macOS 26 SDK and do not say since when something exists; since.txt does for what Sotto
+// uses and its oldest macOS lacks.
 package api
 
 import (
@@ -119,8 +119,8 @@ func Decode(packed []byte) (*Facts, error) {
 	return f, nil
 }
 
-// Find looks a method up, by -selector: or +selector:, in a type, in what it inherits from and in the protocols that any
-// of them adopts. A class is an object too: it answers the instance methods of NSObject.
+// Find looks a method up, by -selector: or +selector:, in a type, in what it inherits from and in the protocols that
+// any of them adopts. A class is an object too: it answers the instance methods of NSObject.
 func (f *Facts) Find(name, key string) (Signature, bool) {
 	seen := map[string]bool{}
 	if s, ok := f.find(name, key, seen); ok {
@@ -169,6 +169,14 @@ func (f *Facts) Anywhere(selector string) []Signature {
 	return out
 }
 
+// Class finds a class by its name.
+func (f *Facts) Class(name string) *Type {
+	if t := f.Types[name]; t != nil && !t.Protocol() {
+		return t
+	}
+	return nil
+}
+
 // Protocol finds a protocol by its name.
 func (f *Facts) Protocol(name string) *Type {
 	if t := f.Types[name+"Protocol"]; t != nil && t.Protocol() && t.Name == name {
@@ -180,7 +188,7 @@ func (f *Facts) Protocol(name string) *Type {
 	return nil
 }
 
-// ProtocolMethods returns all methods of a protocol, those of the protocols that it adopts included, without NSObject's.
+// ProtocolMethods returns all methods of a protocol, with those of the protocols that it adopts but NSObject's.
 func (f *Facts) ProtocolMethods(name string) map[string]Signature {
 	out := map[string]Signature{}
 	t := f.Protocol(name)

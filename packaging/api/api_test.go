@@ -116,7 +116,8 @@ func TestReviewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !extra["undo:"] || since["NSGlassEffectView"] != "26.0" || since["NSTextView setWritingToolsBehavior:"] != "15.0" {
+	tools := since["NSTextView setWritingToolsBehavior:"]
+	if !extra["undo:"] || since["NSGlassEffectView"] != "26.0" || tools != "15.0" {
 		t.Errorf("got %v and %v", extra, since)
 	}
 }

@@ -12,8 +12,8 @@ var sinceList string
 //go:embed extra.txt
 var extraList string
 
-// Reviewed returns what people found out and the facts do not say: selectors that are in no public header, and since when
-// newer things exist, by "Class" or "Class selector:".
+// Reviewed returns what people found out and the facts do not say: selectors that are in no public header, and since
+// when newer things exist, by "Class" or "Class selector:".
 func Reviewed() (extra map[string]bool, since map[string]string, err error) {
 	extra, since = map[string]bool{}, map[string]string{}
 	f, err := Load()

@@ -1,7 +1,7 @@
 // Package check reads Go code that speaks to Objective-C and holds it against the API facts: every class and protocol
 // must exist, every selector must exist where it is sent, with as many arguments as it takes and of a kind that travels
-// the same way; what a delegate implements must be in its protocol; what is newer than the oldest macOS must be asked for.
-// Messages inside of darwinkit count when our code calls the function that sends them.
+// the same way; what a delegate implements must be in its protocol; what is newer than the oldest macOS must be asked
+// for. Messages inside of darwinkit count when our code calls the function that sends them.
 //
 // The code is type-checked for macOS on the way, without a C compiler. What is behind values of type any, in C, or in
 // selectors that arrive through variables, is not seen; selectors that cannot be told are findings.
@@ -86,7 +86,8 @@ func Run(ctx context.Context, s Source, rules Rules) (Result, error) {
 	c.services()
 	c.result.Packages = len(p.own)
 	slices.SortFunc(c.result.Findings, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Pos.Filename, b.Pos.Filename), a.Pos.Offset-b.Pos.Offset, strings.Compare(a.Text, b.Text))
+		return cmp.Or(strings.Compare(a.Pos.Filename, b.Pos.Filename), a.Pos.Offset-b.Pos.Offset,
+			strings.Compare(a.Text, b.Text))
 	})
 	return c.result, nil
 }
@@ -140,9 +141,8 @@ func (c *checker) collect(q *pkg) []work {
 // names looks up a class or protocol that a call names.
 func (c *checker) names(f *finder, call *ast.CallExpr) {
 	fn := callee(f.pkg.info, call)
-	for i, arg := range call.Args {
-		s, ok := constantString(f.pkg.info, arg)
-		if n := name(fn); ok && (n == "AllocateClass" && i == 1 || n == "RegisterClass" && i == 0) {
+	if at, ok := map[string]int{"AllocateClass": 1, "RegisterClass": 0}[name(fn)]; ok && at < len(call.Args) {
+		if s, ok := constantString(f.pkg.info, call.Args[at]); ok {
 			c.classes[s] = true
 		}
 	}
@@ -155,9 +155,11 @@ func (c *checker) names(f *finder, call *ast.CallExpr) {
 		c.report(call.Pos(), "cannot tell which %s this is: name it by constants", what)
 	}
 	for _, n := range names {
-		t := c.rules.Facts.Types[n]
-		known := what == "class" && t != nil && !t.Protocol() || what == "protocol" && c.rules.Facts.Protocol(n) != nil
-		if !known && !c.classes[n] {
+		known := c.rules.Facts.Protocol(n) != nil
+		if what == "class" {
+			known = c.rules.Facts.Class(n) != nil || c.classes[n]
+		}
+		if !known {
 			c.report(call.Pos(), "unknown %s %s", what, n)
 		}
 	}

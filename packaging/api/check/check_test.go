@@ -90,8 +90,10 @@ func TestServices(t *testing.T) {
 		services []string
 		want     string
 	}{
-		"not answered": {[]string{"explain", "summarise", "proofread"}, "no class of ours answers proofread:userData:error:"},
-		"not named":    {[]string{"explain"}, "answers summarise:userData:error:, which Info.plist does not name"},
+		"not answered": {
+			[]string{"explain", "summarise", "proofread"}, "no class of ours answers proofread:userData:error:",
+		},
+		"not named": {[]string{"explain"}, "answers summarise:userData:error:, which Info.plist does not name"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

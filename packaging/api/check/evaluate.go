@@ -17,21 +17,23 @@ func (c *checker) evaluate(m message, via string) {
 		takes := strings.Count(s, ":")
 		if (m.sent || m.own) && !m.spread && len(m.arguments) != takes {
 			c.report(m.pos, "%s takes %d arguments, %d are given%s", s, takes, len(m.arguments), via)
-			continue
+		} else if !m.own && !c.own[s] && !c.rules.Extra[s] {
+			c.known(m, s, via)
 		}
-		if m.own || c.own[s] || c.rules.Extra[s] {
-			continue
-		}
-		found, ok := c.lookUp(m, s, via)
-		if !ok {
-			continue
-		}
-		if m.sent && !m.spread {
-			c.compare(m, s, found, via)
-		}
-		if v := c.newer(m.to, s); v != "" && m.sent && !m.asked {
-			c.report(m.pos, "%s exists since macOS %s: ask whether it is understood%s", s, v, via)
-		}
+	}
+}
+
+// known looks a selector of Apple's up.
+func (c *checker) known(m message, s, via string) {
+	found, ok := c.lookUp(m, s, via)
+	if !ok || !m.sent {
+		return
+	}
+	if !m.spread {
+		c.compare(m, s, found, via)
+	}
+	if v := c.newer(m.to, s); v != "" && !m.asked {
+		c.report(m.pos, "%s exists since macOS %s: ask whether it is understood%s", s, v, via)
 	}
 }
 
@@ -85,7 +87,8 @@ func (c *checker) mismatch(m message, sig api.Signature) string {
 		return "takes another number of arguments"
 	}
 	for i, a := range arguments {
-		if why, ok := fits(c.rules.Facts, a, m.arguments[i]); !ok && !widens(flat(c.rules.Facts, a), kind(m.arguments[i]), i) {
+		why, ok := fits(c.rules.Facts, a, m.arguments[i])
+		if !ok && !widens(flat(c.rules.Facts, a), kind(m.arguments[i]), i) {
 			return why
 		}
 	}

@@ -143,8 +143,8 @@ func fits(f *api.Facts, c api.Code, t types.Type) (string, bool) {
 	return fmt.Sprintf("%s is given as %v, it is %s", c, t, describe(want)), false
 }
 
-// widens tells whether an integer argument is given as a wider one, of which the callee reads the lower half. That works in
-// registers, which hold the first eight arguments; two of them are the object and the selector.
+// widens tells whether an integer argument is given as a wider one, of which the callee reads the lower half. That
+// works in registers, which hold the first eight arguments; two of them are the object and the selector.
 func widens(want, got string, index int) bool {
 	const bySize = "cCsSiIqQxX"
 	w, g := strings.Index(bySize, want), strings.Index(bySize, got)
@@ -152,8 +152,8 @@ func widens(want, got string, index int) bool {
 }
 
 // signs makes integers of a size equal, and pointers.
-var signs = strings.NewReplacer("Q", "q", "x", "q", "X", "q", "I", "i", "S", "s", "C", "c", "@?", "p", "@", "p", "^", "p",
-	"#", "p")
+var signs = strings.NewReplacer("Q", "q", "x", "q", "X", "q", "I", "i", "S", "s", "C", "c",
+	"@?", "p", "@", "p", "^", "p", "#", "p")
 
 func describe(code string) string {
 	if code[0] == '{' {

@@ -51,8 +51,8 @@ func makes(f *types.Func) string {
 // isSelector tells whether values of a type are selectors.
 func isSelector(t types.Type) bool { return kind(t) == ":" }
 
-// sends finds out whether a call sends a message: an argument that is a selector, followed by any number of arguments of
-// any type. It returns the index of the selector.
+// sends finds out whether a call sends a message: an argument that is a selector, followed by any number of arguments
+// of any type. It returns the index of the selector.
 func sends(info *types.Info, c *ast.CallExpr) (int, bool) {
 	t, ok := info.Types[c.Fun].Type.(*types.Signature)
 	if !ok || !t.Variadic() || t.Params().Len() < 2 {
@@ -164,15 +164,16 @@ func (f *finder) receiver(e ast.Expr) receiver {
 	return f.b.of(f.pkg.info.Types[e].Type)
 }
 
-// adds reads a call that gives a class of our own a method: darwinkit's AddMethod(class, selector, function). The function
-// is given the object first.
+// adds reads a call that gives a class of our own a method: darwinkit's AddMethod(class, selector, function). The
+// function is given the object first.
 func (f *finder) adds(c *ast.CallExpr, used map[ast.Expr]bool, out *[]message) {
 	if n := name(callee(f.pkg.info, c)); (n == "AddMethod" || n == "AddClassMethod") && len(c.Args) == 3 {
 		f.method(c.Args[1], c.Args[2], 1, used, out)
 	}
 }
 
-// defines reads purego's MethodDef{Cmd: selector, Fn: function}. The function is given the object and the selector first.
+// defines reads purego's MethodDef{Cmd: selector, Fn: function}. The function is given the object and the selector
+// first.
 func (f *finder) defines(lit *ast.CompositeLit, used map[ast.Expr]bool, out *[]message) {
 	n, ok := types.Unalias(f.pkg.info.Types[lit].Type).(*types.Named)
 	if !ok || n.Obj().Name() != "MethodDef" {

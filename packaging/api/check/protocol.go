@@ -66,13 +66,14 @@ func (c *checker) delegates(f *finder, call *ast.CallExpr) {
 	}
 	for a := range inst.TypeArgs.Types() {
 		n, ok := types.Unalias(a).(*types.Named)
-		if !ok || n.Obj().Pkg() == nil || !strings.HasPrefix(n.Obj().Pkg().Path(), darwinkit+"/") || !types.IsInterface(n) ||
+		if !ok || n.Obj().Pkg() == nil || !strings.HasPrefix(n.Obj().Pkg().Path(), darwinkit+"/") ||
 			!strings.HasPrefix(n.Obj().Name(), "P") {
 			continue
 		}
+		i, ok := n.Underlying().(*types.Interface)
 		for _, arg := range call.Args {
-			if s, ok := constantString(f.pkg.info, arg); ok {
-				c.implements(f, call, s, n.Underlying().(*types.Interface))
+			if s, isText := constantString(f.pkg.info, arg); ok && isText {
+				c.implements(f, call, s, i)
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func (f *finder) offers(typeName, method string) bool {
 	for _, file := range f.pkg.files {
 		for _, d := range file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Name.Name != "Has"+method || fn.Recv == nil || receiverName(fn) != typeName || len(fn.Body.List) != 1 {
+			if !ok || fn.Name.Name != "Has"+method || receiverName(fn) != typeName || len(fn.Body.List) != 1 {
 				continue
 			}
 			r, ok := fn.Body.List[0].(*ast.ReturnStmt)
@@ -171,7 +172,11 @@ func (f *finder) offers(typeName, method string) bool {
 	return true
 }
 
+// receiverName returns the type that a method belongs to, or nothing for a function.
 func receiverName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return ""
+	}
 	t := fn.Recv.List[0].Type
 	if p, ok := t.(*ast.StarExpr); ok {
 		t = p.X

@@ -19,7 +19,7 @@ import (
 	"sotto/packaging/mac/sign"
 )
 
-// libraries.txt lists what the binary loads. The list is looked at when it changes: each must exist on the oldest macOS.
+// libraries.txt lists what the binary loads. Who changes the list looks whether each exists on the oldest macOS.
 //
 //go:embed libraries.txt
 var libraryList string

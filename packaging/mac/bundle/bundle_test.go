@@ -81,7 +81,8 @@ func TestWrite(t *testing.T) {
 
 func TestWriteRefuses(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "Info.plist")
-	if err := os.WriteFile(bad, []byte("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict></plist>"), 0o600); err != nil {
+	const text = `<?xml version="1.0"?><plist version="1.0"><dict></plist>`
+	if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	app := filepath.Join(t.TempDir(), "Sotto.app")

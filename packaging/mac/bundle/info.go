@@ -88,7 +88,7 @@ func ReadInfo(b []byte) (Info, error) {
 	name, _ := d["CFBundleName"].(string)
 	f.is(info.Executable != "" && !strings.Contains(info.Executable, "/"), "CFBundleExecutable names no file")
 	f.is(info.Icon != "" && !strings.Contains(info.Icon, "/"), "CFBundleIconFile names no file")
-	f.is(identifierForm.MatchString(info.Identifier), "CFBundleIdentifier %q is no reverse domain name", info.Identifier)
+	f.is(identifierForm.MatchString(info.Identifier), "CFBundleIdentifier %q: no reverse domain name", info.Identifier)
 	f.is(name != "" && len(name) <= 15, "CFBundleName %q is empty or too long for the menu bar", name)
 	for _, key := range []string{"CFBundleShortVersionString", "CFBundleVersion"} {
 		s, _ := d[key].(string)

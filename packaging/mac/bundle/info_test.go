@@ -44,30 +44,37 @@ func TestInfo(t *testing.T) {
 
 // TestInfoRefuses breaks Info.plist in one place at a time.
 func TestInfoRefuses(t *testing.T) {
+	const (
+		required = "<key>NSRequiredContext</key><dict/>"
+		send     = "<key>NSSendTypes</key><array><string>NSStringPboardType</string></array>"
+		services = "<key>NSServices</key><array>"
+		sharp    = "<key>NSHighResolutionCapable</key>"
+	)
 	tests := map[string]struct{ old, new, want string }{
-		"not closed":       {"</array>\n</dict>", "</array>", "line "},
-		"key twice":        {"<key>CFBundleName</key>", "<key>CFBundleIconFile</key>", "there twice"},
-		"misspelt key":     {"NSHighResolutionCapable", "NSHighResolutionCapabel", "NSHighResolutionCapabel: unknown key"},
-		"older system":     {"<string>14.0</string>", "<string>13.0</string>", `LSMinimumSystemVersion is 13.0, not "14.0"`},
-		"number":           {"<string>14.0</string>", "<real>14.0</real>", "LSMinimumSystemVersion is 14"},
-		"identifier":       {"app.sotto.Sotto", "Sotto", "no reverse domain name"},
-		"version":          {"0.1.0", "0.1.0-rc", "is no version"},
-		"path":             {"<string>Sotto</string>\n\t<key>CFBundleIconFile</key>", "<string>a/b</string>\n\t<key>CFBundleIconFile</key>", "CFBundleExecutable names no file"},
-		"low resolution":   {"<key>NSHighResolutionCapable</key>\n\t<true/>", "<key>NSHighResolutionCapable</key>\n\t<false/>", "is not true"},
-		"open network":     {"<key>NSPrincipalClass</key>", "<key>NSAppTransportSecurity</key>\n\t<dict/>\n\t<key>NSPrincipalClass</key>", "NSAppTransportSecurity: unknown key"},
-		"service: nowhere": {"<key>NSRequiredContext</key>\n\t\t\t<dict/>\n\t\t</dict>\n\t\t<dict>\n\t\t\t<key>NSMessage</key>\n\t\t\t<string>summarise", "</dict>\n\t\t<dict>\n\t\t\t<key>NSMessage</key>\n\t\t\t<string>summarise", "service 1: no NSRequiredContext"},
-		"service: message": {"<string>explain</string>", "<string>explain:</string>", "no first part of a selector"},
-		"service: twice":   {"<string>explain</string>", "<string>proofread</string>", "service 3 is there twice"},
-		"service: port":    {"<key>NSPortName</key>\n\t\t\t<string>Sotto</string>", "<key>NSPortName</key>\n\t\t\t<string>Soto</string>", "NSPortName is Soto"},
-		"service: timeout": {"<string>120000</string>", "<integer>120000</integer>", "NSTimeout is not a string"},
-		"service: types":   {"<key>NSSendTypes</key>\n\t\t\t<array>\n\t\t\t\t<string>NSStringPboardType</string>\n\t\t\t</array>", "<key>NSSendTypes</key>\n\t\t\t<array/>", "NSSendTypes is no list"},
-		"service: key":     {"<key>NSUserData</key>", "<key>NSUserdata</key>", "NSUserdata: unknown key"},
-		"service: title":   {"Explain with Sotto", "Sotto/Explain", "NSMenuItem has no title"},
-		"no services":      {"<key>NSServices</key>\n\t<array>", "<key>NSServices</key>\n\t<array/>\n\t<key>NSHumanReadableCopyright</key>\n\t<array>", "NSServices is no list"},
+		"not closed":     {"</array></dict></plist>", "</array></plist>", "line "},
+		"key twice":      {"<key>CFBundleName</key>", "<key>CFBundleIconFile</key>", "there twice"},
+		"misspelt key":   {sharp, "<key>NSHighResolutionCapabel</key>", "NSHighResolutionCapabel: unknown key"},
+		"older system":   {"<string>14.0</string>", "<string>13.0</string>", "LSMinimumSystemVersion is 13.0, not"},
+		"number":         {"<string>14.0</string>", "<real>14.0</real>", "LSMinimumSystemVersion is 14"},
+		"identifier":     {"app.sotto.Sotto", "Sotto", "no reverse domain name"},
+		"version":        {"0.1.0", "0.1.0-rc", "is no version"},
+		"path":           {"Executable</key><string>Sotto", "Executable</key><string>a/b", "Executable names no file"},
+		"low resolution": {sharp + "<true/>", sharp + "<false/>", "is not true"},
+		"open network":   {sharp, "<key>NSAppTransportSecurity</key><dict/>" + sharp, "Security: unknown key"},
+		"no services":    {services, "<key>NSServices</key><array/><key>x</key><array>", "NSServices is no list"},
+
+		"service nowhere": {required, "", "service 1: no NSRequiredContext"},
+		"service message": {"<string>explain</string>", "<string>explain:</string>", "no first part of a selector"},
+		"service twice":   {"<string>explain</string>", "<string>proofread</string>", "service 3 is there twice"},
+		"service port":    {"PortName</key><string>Sotto", "PortName</key><string>Soto", "NSPortName is Soto"},
+		"service timeout": {"<string>120000</string>", "<integer>120000</integer>", "NSTimeout is not a string"},
+		"service types":   {send, "<key>NSSendTypes</key><array/>", "NSSendTypes is no list"},
+		"service key":     {"<key>NSUserData</key>", "<key>NSUserdata</key>", "NSUserdata: unknown key"},
+		"service title":   {"Explain with Sotto", "Sotto/Explain", "NSMenuItem has no title"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			text := infoFile(t)
+			text := strings.NewReplacer("\n", "", "\t", "").Replace(infoFile(t))
 			if !strings.Contains(text, tt.old) {
 				t.Fatalf("Info.plist has no %q", tt.old)
 			}

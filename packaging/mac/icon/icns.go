@@ -8,8 +8,8 @@ import (
 	"image/png"
 )
 
-// entries are the pictures of an icon file: the two smallest in Apple's own coding, because macOS shows PNG wrongly there,
-// the others as PNG. Those for screens of double density repeat a size under another name.
+// entries are the pictures of an icon file: the two smallest in Apple's own coding, because macOS shows PNG wrongly
+// there, the others as PNG. Those for screens of double density repeat a size under another name.
 var entries = []struct {
 	kind string
 	size int

@@ -43,7 +43,7 @@ func TestPicture(t *testing.T) {
 	}
 	for i, w := range want.Pix {
 		if d := int(w) - int(got.Pix[i]); d < -1 || d > 1 {
-			t.Fatalf("byte %d of the pixels: got %d, want %d: draw it anew with -update and look at it", i, got.Pix[i], w)
+			t.Fatalf("byte %d of the pixels: got %d, want %d: draw it with -update and look at it", i, got.Pix[i], w)
 		}
 	}
 }
@@ -86,8 +86,11 @@ func TestFile(t *testing.T) {
 			if got := unpacked(t, rest); got != 4*want[kind]*want[kind] {
 				t.Errorf("%s unpacks to %d bytes, want %d", kind, got, 4*want[kind]*want[kind])
 			}
-		} else if c, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || c.Width != want[kind] || c.Height != want[kind] {
-			t.Errorf("%s: %dx%d, %v, want %d", kind, c.Width, c.Height, err, want[kind])
+		} else {
+			c, err := png.DecodeConfig(bytes.NewReader(data))
+			if err != nil || c.Width != want[kind] || c.Height != want[kind] {
+				t.Errorf("%s: %dx%d, %v, want %d", kind, c.Width, c.Height, err, want[kind])
+			}
 		}
 		delete(want, kind)
 		at += size

@@ -1,5 +1,5 @@
-// Package macho reads what matters about a finished macOS binary and finds what is wrong with it: the versions it claims,
-// the libraries it loads, the protocols it brings along. It reads thin 64-bit files only.
+// Package macho reads what matters about a finished macOS binary and finds what is wrong with it: the versions it
+// claims, the libraries it loads, the protocols it brings along. It reads thin 64-bit files only.
 package macho
 
 import (

@@ -93,6 +93,9 @@ func TestFaults(t *testing.T) {
 			put(b[at+offset:], v)
 		}
 	}
+	without := func(flag uint32) func(*testing.T, []byte) {
+		return func(_ *testing.T, b []byte) { put(b[24:], binary.LittleEndian.Uint32(b[24:])&^flag) }
+	}
 	tests := map[string]struct {
 		change func(*testing.T, []byte)
 		want   string
@@ -104,8 +107,8 @@ func TestFaults(t *testing.T) {
 		"no start":      {patch(entry, 0, 0x29), "where to start"},
 		"a library":     {func(_ *testing.T, b []byte) { put(b[12:], 6) }, "it is no program"},
 		"Intel":         {func(_ *testing.T, b []byte) { put(b[4:], 0x01000007) }, "it is for CpuAmd64"},
-		"fixed address": {func(_ *testing.T, b []byte) { put(b[24:], binary.LittleEndian.Uint32(b[24:])&^0x200000) }, "position"},
-		"flat names":    {func(_ *testing.T, b []byte) { put(b[24:], binary.LittleEndian.Uint32(b[24:])&^0x80) }, "name their"},
+		"fixed address": {without(0x200000), "position"},
+		"flat names":    {without(0x80), "do not name their"},
 		"other library": {func(t *testing.T, b []byte) {
 			at, _ := command(t, b, dylib)
 			copy(b[at+24:], "/opt/Library")

@@ -11,7 +11,7 @@ import (
 // limit bounds counts read from a file.
 const limit = 1 << 16
 
-// readFixups finds out how pointers in the file are written: the data of LC_DYLD_CHAINED_FIXUPS says so for every segment.
+// readFixups finds out how pointers in the file are written: LC_DYLD_CHAINED_FIXUPS says so for every segment.
 func (f *File) readFixups(offset, size uint32) error {
 	f.chained = true
 	le := binary.LittleEndian

@@ -25,11 +25,14 @@ func TestDecode(t *testing.T) {
 		want any
 	}{
 		"scalars": {
-			"<array><string>a &amp; b</string><integer>-3</integer><integer>0x10</integer><real>1.5</real><true/><false/>" +
-				"<data>AQ I=\n</data><string></string></array>",
+			"<array><string>a &amp; b</string><integer>-3</integer><integer>0x10</integer><real>1.5</real><true/>" +
+				"<false/><data>AQ I=\n</data><string></string></array>",
 			[]any{"a & b", int64(-3), int64(16), 1.5, true, false, []byte{1, 2}, ""},
 		},
-		"dict":    {"<dict><key>a</key><string>b</string><!-- c --><key>d</key><dict/></dict>", map[string]any{"a": "b", "d": map[string]any{}}},
+		"dict": {
+			"<dict><key>a</key><string>b</string><!-- c --><key>d</key><dict/></dict>",
+			map[string]any{"a": "b", "d": map[string]any{}},
+		},
 		"nothing": {"<array/>", []any{}},
 	}
 	for name, tt := range tests {

@@ -23,7 +23,7 @@ type header struct {
 	done      map[string]bool
 }
 
-// Header returns a C header that declares the protocols named, with the methods and structs that the facts know of them.
+// Header returns a C header that declares the protocols named, with the methods and structs that the facts know.
 func Header(f *api.Facts, protocols []string) []byte {
 	h := &header{facts: f, done: map[string]bool{"NSObject": true}}
 	for _, p := range append([]string{"NSCopying"}, protocols...) { // Foundation.h names it

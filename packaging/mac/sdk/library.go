@@ -28,7 +28,7 @@ type library struct {
 	reexports []string
 }
 
-// files returns the paths of the library's stub: by the name that the linker is told, and by the one it is installed as.
+// files returns the paths of the library's stub: by the name that the linker is told and by the one it is installed as.
 func (l *library) files() []string {
 	if l.framework {
 		return []string{"Frameworks/" + l.name + ".framework/" + l.name + ".tbd"}

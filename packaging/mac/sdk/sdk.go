@@ -63,7 +63,7 @@ var (
 	cgoLine      = regexp.MustCompile(`(?m)^// #cgo LDFLAGS:.*$`)
 )
 
-// darwinkitProtocols returns the protocols that darwinkit asks the compiler for and the headers in which it expects them.
+// darwinkitProtocols returns the protocols that darwinkit asks the compiler for and the headers where it expects them.
 func darwinkitProtocols(dir string) (protocols, includes []string, err error) {
 	sources, err := filepath.Glob(filepath.Join(dir, "macos", "*", "protocols.gen.m"))
 	if err != nil {

@@ -47,7 +47,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestHeaderMissingMethod shows that a method missing in the facts is missing in the header, where package bundle finds it.
+// TestHeaderMissingMethod shows that a method missing in the facts is missing in the header, where package bundle finds
+// it.
 func TestHeaderMissingMethod(t *testing.T) {
 	f := *facts(t)
 	p := *f.Types["NSMenuDelegate"]
@@ -74,7 +75,8 @@ func TestWrite(t *testing.T) {
 	}
 	write("kit/macos/appkit/protocols.gen.m", "#import \"AppKit/AppKit.h\"\n o = @protocol(NSMenuDelegate);\n")
 	write("kit/macos/appkit/appkit.go", "// #cgo LDFLAGS: -framework AppKit -framework Spare\n")
-	write("go/src/x/macos/a.go", "//go:cgo_import_dynamic x_A A \"/System/Library/Frameworks/Security.framework/Versions/A/Security\"\n"+
+	const security = "/System/Library/Frameworks/Security.framework/Versions/A/Security"
+	write("go/src/x/macos/a.go", "//go:cgo_import_dynamic x_A A \""+security+"\"\n"+
 		"//go:cgo_import_dynamic x_B B \"/usr/lib/libSystem.B.dylib\"\n")
 	write("go/src/x/net_darwin.go", "//go:cgo_import_dynamic x_C C \"/usr/lib/libresolv.9.dylib\"\n")
 	write("sdk/left/over", "x")
@@ -87,7 +89,7 @@ func TestWrite(t *testing.T) {
 		"include/Foundation/NSString.h":              "#import <Foundation/Foundation.h>",
 		"include/protocols.h":                        "@protocol NSMenuDelegate",
 		"Frameworks/AppKit.framework/AppKit.tbd":     "Versions/C/AppKit'\ncurrent-version: 45.0.0",
-		"Frameworks/Spare.framework/Spare.tbd":       "install-name: '/System/Library/Frameworks/Spare.framework/Versions/A/Spare'",
+		"Frameworks/Spare.framework/Spare.tbd":       "'/System/Library/Frameworks/Spare.framework/Versions/A/Spare'",
 		"Frameworks/Security.framework/Security.tbd": "symbols: [ _A ]",
 		"lib/libresolv.tbd":                          "symbols: [ _C ]",
 		"lib/libresolv.9.tbd":                        "symbols: [ _C ]",

@@ -28,7 +28,8 @@ const rules = `	<key>rules</key>
 	<dict>
 		<key>.*\.dSYM($|/)</key><dict><key>weight</key><real>11</real></dict>
 		<key>^(.*/)?\.DS_Store$</key><dict><key>omit</key><true/><key>weight</key><real>2000</real></dict>
-		<key>^(Frameworks|SharedFrameworks|PlugIns|Plug-ins|XPCServices|Helpers|MacOS|Library/(Automator|Spotlight|LoginItems))/</key>
+		<key>^(Frameworks|SharedFrameworks|PlugIns|Plug-ins|XPCServices|Helpers|MacOS|` +
+	`Library/(Automator|Spotlight|LoginItems))/</key>
 		<dict><key>nested</key><true/><key>weight</key><real>10</real></dict>
 		<key>^.*</key><true/>
 		<key>^Info\.plist$</key><dict><key>omit</key><true/><key>weight</key><real>20</real></dict>
@@ -96,6 +97,6 @@ func seal(contents string) ([]byte, error) {
 		fmt.Fprintf(&two, "\t\t<key>%s</key><dict><key>hash2</key><data>%s</data></dict>\n", &key,
 			base64.StdEncoding.EncodeToString(now[:]))
 	}
-	return []byte(plistHead + "\t<key>files</key>\n\t<dict>\n" + one.String() + "\t</dict>\n\t<key>files2</key>\n\t<dict>\n" +
-		two.String() + "\t</dict>\n" + rules + "</dict>\n</plist>\n"), nil
+	return []byte(plistHead + "\t<key>files</key>\n\t<dict>\n" + one.String() + "\t</dict>\n" +
+		"\t<key>files2</key>\n\t<dict>\n" + two.String() + "\t</dict>\n" + rules + "</dict>\n</plist>\n"), nil
 }

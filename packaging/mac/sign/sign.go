@@ -196,7 +196,8 @@ func (d *directory) encode(b []byte, special [specialSlots][]byte) []byte {
 	hashes := directoryHead + len(d.identifier) + 1 + specialSlots*sha256.Size
 	out := make([]byte, directoryHead, d.size())
 	for i, v := range []int{
-		magicCodeDirectory, d.size(), directoryVersion, flagAdHoc, hashes, directoryHead, specialSlots, d.pages(), d.limit,
+		magicCodeDirectory, d.size(), directoryVersion, flagAdHoc, hashes, directoryHead, specialSlots, d.pages(),
+		d.limit,
 	} {
 		be.PutUint32(out[4*i:], uint32(v))
 	}

@@ -87,21 +87,28 @@ func verifyBinary(b []byte, identifier string, info, resources []byte) error {
 	}
 	hashes, name := int64(be.Uint32(d[16:])), int64(be.Uint32(d[20:]))
 	special, pages := int64(be.Uint32(d[24:])), int64(be.Uint32(d[28:]))
-	if int64(be.Uint32(d[32:])) != start || d[37] != hashSHA256 || d[39] != pageBits || special != specialSlots ||
-		pages != (start+page-1)/page || hashes+pages*sha256.Size != int64(len(d)) || hashes < name+special*sha256.Size {
+	ofThisKind := d[37] == hashSHA256 && d[39] == pageBits && special == specialSlots
+	ofThisFile := int64(be.Uint32(d[32:])) == start && pages == (start+page-1)/page
+	if !ofThisKind || !ofThisFile || hashes+pages*sha256.Size != int64(len(d)) || hashes < name+special*sha256.Size {
 		return errors.New("the code directory does not fit the file")
 	}
+	return compare(d, hashes, name, b[:start], identifier, [][]byte{info, requirements, resources})
+}
+
+// compare holds the hashes of a code directory against what was hashed.
+func compare(d []byte, hashes, name int64, b []byte, identifier string, special [][]byte) error {
 	if got, _, _ := bytes.Cut(d[name:hashes], []byte{0}); string(got) != identifier {
 		return fmt.Errorf("it is signed as %q, not %q", got, identifier)
 	}
 	hash := func(slot int64) []byte { return d[hashes+slot*sha256.Size:][:sha256.Size] }
-	for i, s := range [][]byte{info, requirements, resources} {
+	for i, s := range special {
 		if h := sha256.Sum256(s); !bytes.Equal(h[:], hash(int64(-1-i))) {
-			return fmt.Errorf("%s was changed after signing", []string{"Info.plist", "the requirements", "CodeResources"}[i])
+			what := []string{"Info.plist", "the requirements", "CodeResources"}[i]
+			return fmt.Errorf("%s was changed after signing", what)
 		}
 	}
-	for i := range pages {
-		if h := sha256.Sum256(b[i*page : min((i+1)*page, start)]); !bytes.Equal(h[:], hash(i)) {
+	for i := range (int64(len(b)) + page - 1) / page {
+		if h := sha256.Sum256(b[i*page : min((i+1)*page, int64(len(b)))]); !bytes.Equal(h[:], hash(i)) {
 			return fmt.Errorf("the binary was changed after signing, near %#x", i*page)
 		}
 	}

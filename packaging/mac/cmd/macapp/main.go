@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,36 +30,56 @@ func main() {
 	}
 }
 
+// steps are what macapp does, with how many arguments each takes.
+var steps = map[string]struct {
+	arguments int
+	run       func(args []string) error
+}{
+	"sdk":          {3, writeSDK},
+	"bundle":       {3, func(a []string) error { return bundle.Write(a[0], a[1], a[2]) }},
+	"sign":         {1, func(a []string) error { return signBundle(a[0]) }},
+	"check":        {1, func(a []string) error { return check(a[0], true) }},
+	"check-native": {1, func(a []string) error { return check(a[0], false) }},
+	"icon":         {1, func(a []string) error { return drawIcon(a[0]) }},
+}
+
 func run(args []string) error {
-	what, args := args[:min(1, len(args))], args[min(1, len(args)):]
-	switch {
-	case len(what) == 0:
-	case what[0] == "sdk" && len(args) == 3:
-		facts, err := api.Load()
-		if err != nil {
-			return err
+	if len(args) > 0 {
+		if s, ok := steps[args[0]]; ok && len(args) == 1+s.arguments {
+			return s.run(args[1:])
 		}
-		return sdk.Write(args[0], sdk.Sources{Facts: facts, Darwinkit: args[1], GoRoot: args[2]})
-	case what[0] == "bundle" && len(args) == 3:
-		return bundle.Write(args[0], args[1], args[2])
-	case what[0] == "sign" && len(args) == 1:
-		info, err := bundle.InfoOf(args[0])
-		if err != nil {
-			return err
-		}
-		return sign.Bundle(args[0], info.Executable, info.Identifier)
-	case (what[0] == "check" || what[0] == "check-native") && len(args) == 1:
-		facts, err := api.Load()
-		if err != nil {
-			return err
-		}
-		return bundle.Check(args[0], facts, what[0] == "check")
-	case what[0] == "icon" && len(args) == 1:
-		b, err := icon.PNG(icon.Draw(512))
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(args[0], b, 0o644)
 	}
-	return fmt.Errorf("%s", usage)
+	return errors.New(usage)
+}
+
+func writeSDK(args []string) error {
+	facts, err := api.Load()
+	if err != nil {
+		return err
+	}
+	return sdk.Write(args[0], sdk.Sources{Facts: facts, Darwinkit: args[1], GoRoot: args[2]})
+}
+
+func signBundle(app string) error {
+	info, err := bundle.InfoOf(app)
+	if err != nil {
+		return err
+	}
+	return sign.Bundle(app, info.Executable, info.Identifier)
+}
+
+func check(app string, linked bool) error {
+	facts, err := api.Load()
+	if err != nil {
+		return err
+	}
+	return bundle.Check(app, facts, linked)
+}
+
+func drawIcon(name string) error {
+	b, err := icon.PNG(icon.Draw(512))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, b, 0o644)
 }
