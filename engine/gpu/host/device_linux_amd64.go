@@ -60,7 +60,7 @@ func open(o Options) (*Device, error) {
 	}
 	zero, err := unix.Mmap(-1, 0, zeroBytes, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
-		return nil, fmt.Errorf("zero page: %w", err)
+		return nil, errors.Join(fmt.Errorf("zero page: %w", err), lib.close())
 	}
 	d := &Device{lib: lib, zero: zero, seed: o.Seed, buffers: map[*buffer]struct{}{}, execs: map[*exec]struct{}{}}
 	d.caps = gpu.Caps{
@@ -125,8 +125,8 @@ func (d *Device) replay(j job) error {
 // Wait returns when submission n has finished. It allocates only when more calls wait at a time than ever before.
 func (d *Device) Wait(ctx context.Context, n uint64) error { return d.queue.wait(ctx, n) }
 
-// Close waits for what is in flight and frees everything. Closing twice does nothing. The library stays
-// linked, since its threads run in it.
+// Close waits for what is in flight, ends the threads, unlinks the library and frees everything. Closing twice does
+// nothing.
 func (d *Device) Close() error {
 	if d.closed {
 		return nil
@@ -141,6 +141,9 @@ func (d *Device) Close() error {
 	}
 	unmap(d.zero)
 	d.zero = nil
+	if err := d.lib.close(); err != nil {
+		return &gpu.Error{Op: "close", Err: err}
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ type library struct {
 	image   int     // descriptor that the linker knows the library by; -1 if it was a temporary file
 	run     uintptr // int msl_run(msl_op*, u32 n, void* step, u64 seed)
 	message uintptr // const char* msl_error()
+	exit    uintptr // void msl_exit()
 	simd    int
 	kernels map[string]entry
 }
@@ -65,11 +66,17 @@ func load(path string, threads int) (*library, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), l.unlink())
 	}
-	// Some threads may run in the library even if others could not be started, so it stays linked.
 	if r, _, _ := purego.SyscallN(start, uintptr(threads)); int32(r) != 0 {
-		return nil, fmt.Errorf("%s: start %d threads: %w", name, threads, unix.Errno(r))
+		// Some threads may have started all the same.
+		return nil, errors.Join(fmt.Errorf("%s: start %d threads: %w", name, threads, unix.Errno(r)), l.close())
 	}
 	return l, nil
+}
+
+// close ends the library's threads, frees its memory and gives it up. Nothing may run in it.
+func (l *library) close() error {
+	purego.SyscallN(l.exit)
+	return l.unlink()
 }
 
 // link hands the image to the dynamic linker through memory; where that is not allowed, through a temporary
@@ -151,6 +158,7 @@ func (l *library) bind() (start uintptr, err error) {
 		{"msl_init", &start},
 		{"msl_run", &l.run},
 		{"msl_error", &l.message},
+		{"msl_exit", &l.exit},
 		{"sotto_kernels", &table},
 		{"sotto_simd", &simd},
 	} {

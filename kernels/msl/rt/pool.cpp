@@ -290,6 +290,7 @@ static int start_thread(pthread_t* id, worker* p) {
   pthread_sigmask(SIG_SETMASK, &all, &old);
   const int err = pthread_create(id, nullptr, thread_main, p);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  if (!err) pthread_setname_np(*id, "sotto-worker");  // what top and debuggers show
   return err;
 }
 
