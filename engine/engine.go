@@ -25,6 +25,7 @@ type Options struct {
 	DType     kernels.DType     // type of activations
 	Chunk     int               // rows of a prefill chunk; 0: what the device suggests
 	Sessions  int               // texts whose state is kept at a time, fewer if memory is short; 0: 1
+	RawOnly   bool              // a checkpoint without a chat template will do
 	PackDir   string            // folder of this checkpoint's packed weights, and of nothing else
 	Manifests weights.Manifests // what is known of them
 	Progress  func(Loading)     // may be nil; called from Open
@@ -105,7 +106,7 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	for _, w := range warnings {
 		o.Warn(w.String())
 	}
-	if err := e.loadText(dir, spec, o.Warn); err != nil {
+	if err := e.loadText(dir, spec, o.RawOnly); err != nil {
 		return nil, err
 	}
 	e.pack, err = weights.Ensure(ctx, ckpt, spec.Recipe(), o.PackDir, o.Manifests, func(p weights.Progress) {
@@ -123,26 +124,25 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 }
 
 // loadText reads tokenizer and template and joins the end ids of all sources.
-func (e *Engine) loadText(dir fs.FS, spec *model.Spec, warn func(string)) error {
+func (e *Engine) loadText(dir fs.FS, spec *model.Spec, rawOnly bool) error {
 	data, err := fs.ReadFile(dir, "tokenizer.json")
 	if err != nil {
 		return err
 	}
 	if e.tokenizer, err = token.Load(data); err != nil {
-		return fmt.Errorf("tokenizer.json: %w", err)
+		return err
 	}
 	if n := e.tokenizer.Vocab(); n > spec.Vocab {
 		return fmt.Errorf("tokenizer.json has ids up to %d, the model's vocabulary ends at %d", n-1, spec.Vocab-1)
 	}
 	source, err := prompt.Find(dir)
 	switch {
-	case errors.Is(err, prompt.ErrNoTemplate):
-		warn(err.Error())
+	case errors.Is(err, prompt.ErrNoTemplate) && rawOnly:
 	case err != nil:
 		return err
 	default:
 		if e.template, err = prompt.New(source, e.tokenizer.Added()); err != nil {
-			return fmt.Errorf("chat template: %w", err)
+			return err
 		}
 	}
 	for _, id := range spec.Stops {

@@ -209,7 +209,7 @@ func (a *answer) stopped() bool {
 func (a *answer) push(t run.Token) Event {
 	e := Event{Kind: Text, Token: t}
 	if t.End {
-		a.add(&e, a.rest())
+		a.end(&e)
 		return e
 	}
 	a.ids = append(a.ids, t.ID)
@@ -220,11 +220,12 @@ func (a *answer) push(t run.Token) Event {
 	return e
 }
 
-// rest is what decoder and parser held back.
-func (a *answer) rest() []prompt.Event {
+// end adds what decoder and parser held back.
+func (a *answer) end(e *Event) {
 	text := a.decoder.Flush()
 	a.fed += len(text)
-	return append(a.reply.Push(text), a.reply.Flush()...)
+	a.add(e, a.reply.Push(text))
+	a.add(e, a.reply.Flush())
 }
 
 func (a *answer) add(e *Event, pieces []prompt.Event) {
@@ -252,7 +253,7 @@ func (a *answer) finish(e run.Event, yield func(Event, error) bool) {
 		return
 	}
 	tail := Event{Kind: Text, Token: run.Token{ID: -1}}
-	if a.add(&tail, a.rest()); tail.Text != "" || tail.Thinking != "" {
+	if a.end(&tail); tail.Text != "" || tail.Thinking != "" {
 		if !yield(tail, nil) {
 			return
 		}

@@ -26,6 +26,7 @@ type Reply struct {
 	stops   []string
 	stopped string
 	cut     int // bytes from the beginning of the stop string that ended the reply
+	out     []Event
 }
 
 type replyState uint8
@@ -65,7 +66,7 @@ func (r *Reply) Held() int {
 	return len(r.buf)
 }
 
-// Push takes text and returns what is certain now.
+// Push takes text and returns what is certain now. The slice is valid until the next call.
 func (r *Reply) Push(text string) []Event {
 	if text == "" || r.state == ended {
 		return nil
@@ -74,7 +75,7 @@ func (r *Reply) Push(text string) []Event {
 	return r.run(false)
 }
 
-// Flush returns what was held back, at the end of the reply.
+// Flush returns what was held back, at the end of the reply. The slice is valid until the next call.
 func (r *Reply) Flush() []Event {
 	if r.state == ended {
 		return nil
@@ -84,15 +85,15 @@ func (r *Reply) Flush() []Event {
 
 // run advances while the state changes.
 func (r *Reply) run(end bool) []Event {
-	var out []Event
+	r.out = r.out[:0]
 	for {
 		before := r.state
 		kind, text := r.advance(end)
 		if text != "" {
-			out = append(out, Event{kind, text})
+			r.out = append(r.out, Event{kind, text})
 		}
 		if r.state == before {
-			return out
+			return r.out
 		}
 	}
 }

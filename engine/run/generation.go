@@ -147,6 +147,7 @@ func (g *generation) prefill() error {
 			step.Advance()
 		}
 		from += n
+		g.figures.Read += n
 		s.tokens = append(s.tokens, prompt[from-n:from]...)
 		g.events <- Event{Kind: Progress, Read: from, Total: len(prompt)}
 	}

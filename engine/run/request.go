@@ -53,6 +53,7 @@ type Token struct {
 type Figures struct {
 	Prompt     int           // tokens of the prompt
 	Cached     int           // of them, tokens that the session had read before
+	Read       int           // and tokens that this request has read; less than the rest if it was cancelled
 	Completion int           // tokens sampled, an end id not counted
 	FirstToken time.Duration // from the request to the first token
 	Prefill    time.Duration // reading the prompt
@@ -60,7 +61,7 @@ type Figures struct {
 }
 
 // PrefillRate is prompt tokens read a second, 0 if nothing was read.
-func (f Figures) PrefillRate() float64 { return rate(f.Prompt-f.Cached, f.Prefill) }
+func (f Figures) PrefillRate() float64 { return rate(f.Read, f.Prefill) }
 
 // DecodeRate is tokens a second after the first, 0 for fewer than two.
 func (f Figures) DecodeRate() float64 { return rate(f.Completion-1, f.Decode) }

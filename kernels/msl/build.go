@@ -58,7 +58,7 @@ type Builder struct {
 
 	once   sync.Once
 	shim   string // unpacked shim
-	key    string // hash of the shim and the compiler
+	key    string // hash of the compiler and of all headers
 	onceAs error
 }
 
@@ -83,7 +83,7 @@ func (b *Builder) unpack() error {
 func (b *Builder) unpackOnce() error {
 	files := map[string]string{"shim/msl_vec.h": vectorHeader()}
 	err := fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Ext(path) == ".cpp" { // which no kernel includes
 			return err
 		}
 		text, err := sources.ReadFile(path)
