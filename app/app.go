@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"sotto/app/models"
+	"sotto/app/store"
 	"sotto/engine"
 	"sotto/kernels"
 )
@@ -18,9 +20,10 @@ import (
 type Options struct {
 	Model    string // name of a built-in model or folder; "": the default one
 	DType    kernels.DType
-	Chunk    int // rows of a prefill chunk; 0: what the device suggests
-	Threads  int // host driver; 0: all cores
-	Sessions int // conversations whose state is kept, fewer if memory is short; 0: 1
+	Chunk    int  // rows of a prefill chunk; 0: what the device suggests
+	Threads  int  // host driver; 0: all cores
+	Sessions int  // conversations whose state is kept, fewer if memory is short; 0: 1
+	RawOnly  bool // a checkpoint without a chat template will do
 	Progress func(engine.Loading)
 	Warn     func(string)
 }
@@ -34,6 +37,9 @@ func packName(m models.Model) string {
 	if err != nil {
 		path = m.Name
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil { // one pack for one folder, whatever it is called
+		path = real
+	}
 	sum := sha256.Sum256([]byte(path))
 	return fmt.Sprintf("%s-%x", filepath.Base(path), sum[:6])
 }
@@ -46,6 +52,37 @@ type Model struct {
 
 // Close stops what runs and frees the device.
 func (m *Model) Close() error { return m.Engine.Close() }
+
+// manifests does without a store that is damaged: what it knows of packs can be found out again. Conversations are
+// another matter, which the store's other users must look after.
+type manifests struct {
+	store.Manifests
+	memory map[string][]byte // instead of a damaged store
+	warn   func(string)
+	once   *sync.Once // of the warning
+}
+
+func (m manifests) Load(key string) ([]byte, error) {
+	value, err := m.Manifests.Load(key)
+	if !errors.Is(err, store.ErrDamaged) {
+		return value, err
+	}
+	if m.warn != nil {
+		m.once.Do(func() {
+			m.warn(err.Error() + "; weights are packed anew at each start until the file is moved away")
+		})
+	}
+	return m.memory[key], nil
+}
+
+func (m manifests) Save(key string, value []byte) error {
+	err := m.Manifests.Save(key, value)
+	if errors.Is(err, store.ErrDamaged) {
+		m.memory[key] = value
+		return nil
+	}
+	return err
+}
 
 // Open finds a model and makes it ready on this machine's device.
 func Open(ctx context.Context, o Options) (*Model, error) {
@@ -64,7 +101,8 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	e, err := engine.Open(ctx, m.Dir, engine.Options{
 		Device: device, DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
 		PackDir:   filepath.Join(dirs.Cache, "packs", packName(m)),
-		Manifests: dirs.Store().Manifests(),
+		Manifests: manifests{dirs.Store().Manifests(), map[string][]byte{}, o.Warn, &sync.Once{}},
+		RawOnly:   o.RawOnly,
 		Progress:  o.Progress, Warn: o.Warn,
 	})
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -102,6 +104,9 @@ func (s *Store) open(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 			// bbolt's mapping stays and would keep the lock beyond Close.
 			_ = unix.Flock(int(file.Fd()), unix.LOCK_UN)
 			_ = file.Close()
+			if _, ok := cause.(runtime.Error); ok {
+				cause = "its pages lead nowhere"
+			}
 			err = fmt.Errorf("store %s: %w: %v", s.path, ErrDamaged, cause)
 		}
 	}()
@@ -122,7 +127,7 @@ func classify(err error) error {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return ErrLocked
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
-		errors.Is(err, bolterrors.ErrVersionMismatch):
+		errors.Is(err, bolterrors.ErrVersionMismatch), strings.HasPrefix(err.Error(), "file size too small"):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case errors.As(err, &path):
 		return path.Err

@@ -45,6 +45,8 @@ func openWindow(ctx context.Context, t terminal, trace bool) error {
 		return err
 	}
 	ended := make(chan error, 1)
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	go func() { ended <- r.Run(ctx) }()
 	var to io.Writer
 	if trace {

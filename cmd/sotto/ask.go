@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +20,6 @@ import (
 type asking struct {
 	flags
 	file     string
-	raw      bool
 	json     bool
 	logprobs int
 }
@@ -75,7 +73,7 @@ func (a *asking) run(ctx context.Context, t terminal, args []string) error {
 	}
 	r.Logprobs, r.Alts = a.logprobs >= 0, max(a.logprobs, 0)
 
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	return a.answer(ctx, t, m, r)
 }
@@ -113,26 +111,46 @@ func (a *asking) question(t terminal, args []string) (string, error) {
 		parts = append(parts, strings.Join(args, " "))
 	}
 	if a.file != "" {
-		b, err := os.ReadFile(a.file)
+		f, err := os.Open(a.file)
 		if err != nil {
 			return "", fmt.Errorf("read the file: %w", err)
 		}
-		parts = append(parts, string(b))
+		defer f.Close()
+		s, err := readText(a.file, f)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, s)
 	}
 	if piped(t.in) {
-		b, err := io.ReadAll(t.in)
+		s, err := readText("standard input", t.in)
 		if err != nil {
-			return "", fmt.Errorf("read standard input: %w", err)
+			return "", err
 		}
-		if s := strings.TrimRight(string(b), "\r\n"); s != "" {
+		if s = strings.TrimRight(s, "\r\n"); s != "" {
 			parts = append(parts, s)
 		}
 	}
-	if len(parts) == 0 {
+	if strings.TrimSpace(strings.Join(parts, "")) == "" {
 		return "", usageError{errors.New("no question: give one as argument, with -f FILE or through a pipe")}
 	}
 	text := strings.Join(parts, "\n\n")
 	return text, checkText("the question", text)
+}
+
+// maxText bounds what is read as one question, in bytes; no window holds as much.
+const maxText = 16 << 20
+
+// readText reads all of a source, up to the bound.
+func readText(name string, r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(b) > maxText {
+		return "", fmt.Errorf("%s is longer than %s", name, bytes(maxText))
+	}
+	return string(b), nil
 }
 
 // piped says whether something other than a terminal feeds standard input.

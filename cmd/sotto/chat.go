@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -46,9 +47,6 @@ func chat(ctx context.Context, t terminal, f *flags) error {
 	}
 	talk := &talk{terminal: t, model: m, session: m.Engine.NewSession(), request: r}
 	if f.system != "" {
-		if err := checkText("the system prompt", f.system); err != nil {
-			return err
-		}
 		talk.messages = append(talk.messages, engine.Message{Role: engine.System, Content: f.system})
 	}
 	if term.IsTerminal(int(t.in.Fd())) {
@@ -81,6 +79,9 @@ func (c *talk) pipe(ctx context.Context) error {
 		}
 		if line != "" {
 			asked = true
+			if err := checkText("the message", line); err != nil {
+				return err
+			}
 			fmt.Fprintf(c.out, "> %s\n", line)
 			if err := c.turn(ctx, line); err != nil {
 				return err
@@ -139,6 +140,7 @@ func (c *talk) readLine(editor *term.Terminal) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("terminal: %w", err)
 	}
+	defer leaveOnSignal(func() { _ = term.Restore(fd, old) })() // nothing is left to be done about a failure
 	line, err := editor.ReadLine()
 	if restoreErr := term.Restore(fd, old); err == nil && restoreErr != nil {
 		err = fmt.Errorf("terminal: %w", restoreErr)
@@ -149,12 +151,34 @@ func (c *talk) readLine(editor *term.Terminal) (string, error) {
 	return line, err
 }
 
+// leaveOnSignal ends the process on the signals of leaving, after giving the terminal back, until the returned
+// function is called. A read of the keyboard cannot be interrupted.
+func leaveOnSignal(restore func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			restore()
+			if n, ok := s.(syscall.Signal); ok {
+				os.Exit(128 + int(n))
+			}
+			os.Exit(exitFailure)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
 // turn answers one message. A message without an answer leaves the conversation as it was.
 func (c *talk) turn(ctx context.Context, text string) error {
 	if err := checkText("the message", text); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	r := c.request
 	r.Messages = append(c.messages[:len(c.messages):len(c.messages)], engine.Message{Role: engine.User, Content: text})

@@ -16,6 +16,9 @@ import (
 	"sotto/kernels"
 )
 
+// maxThreads is the most that the host driver takes.
+const maxThreads = 64
+
 // flags are shared by the commands that generate.
 type flags struct {
 	model, system, dtype    string
@@ -24,6 +27,7 @@ type flags struct {
 	threads                 int
 	seed                    uint64
 	stop                    []string
+	raw                     bool // text is continued without a template
 	cmd                     *cobra.Command
 }
 
@@ -54,13 +58,19 @@ func (f *flags) check() error {
 		return usageError{fmt.Errorf("--chunk %d: want 1 to %d", f.chunk, kernels.MaxRows)}
 	case changed("max-tokens") && f.maxTokens < 1:
 		return usageError{fmt.Errorf("--max-tokens %d: want at least 1", f.maxTokens)}
-	case f.threads < 0:
-		return usageError{fmt.Errorf("--threads %d: want 0 or more", f.threads)}
+	case f.threads < 0 || f.threads > maxThreads:
+		return usageError{fmt.Errorf("--threads %d: want 0 to %d", f.threads, maxThreads)}
 	}
 	for _, s := range f.stop {
 		if s == "" {
 			return usageError{errors.New("--stop: the text is empty")}
 		}
+		if err := checkText("--stop", s); err != nil {
+			return usageError{err}
+		}
+	}
+	if err := checkText("--system", f.system); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
@@ -74,10 +84,12 @@ func (f *flags) open(ctx context.Context, t terminal) (*app.Model, error) {
 	if f.dtype == "f32" {
 		dtype = kernels.F32
 	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	bar := newProgress(t.err)
 	defer bar.clear()
 	return app.Open(ctx, app.Options{
-		Model: f.model, DType: dtype, Chunk: f.chunk, Threads: f.threads,
+		Model: f.model, DType: dtype, Chunk: f.chunk, Threads: f.threads, RawOnly: f.raw,
 		Progress: bar.loading,
 		Warn:     func(s string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", s) },
 	})

@@ -64,6 +64,9 @@ func printJSON(w io.Writer, m *app.Model, r engine.Result, tokens []engine.Event
 			float64(f.Decode.Microseconds()) / 1e3, f.DecodeRate(),
 		},
 	}
+	if a.CompletionID == nil {
+		a.CompletionID = []int32{}
+	}
 	if q.Logprobs {
 		list := []logprobJSON{}
 		for _, e := range tokens {

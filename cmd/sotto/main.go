@@ -37,17 +37,53 @@ type terminal struct {
 	out, err io.Writer
 }
 
+// checked remembers the first error of writing, since an answer that nobody could read is no success.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (o *checked) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// checkedFile is one that is a terminal's or a file's.
+type checkedFile struct {
+	*checked
+	fd uintptr
+}
+
+// Fd is the descriptor, by which a terminal is told from a pipe.
+func (o checkedFile) Fd() uintptr { return o.fd }
+
+// interruptible returns a context that the signals of leaving end. Until stop is called they do nothing else; after
+// it, and while a command waits for its input, they end the process as they always do.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
 func run(args []string, t terminal) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	out := &checked{Writer: t.out}
+	if f, ok := t.out.(*os.File); ok {
+		t.out = checkedFile{out, f.Fd()}
+	} else {
+		t.out = out
+	}
 	root := newRoot(t)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		err = out.err
+	}
 	var usage usageError
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		fmt.Fprintf(t.err, "sotto: %v\nRun 'sotto --help' for usage.\n", err)

@@ -71,7 +71,11 @@ func figures(m *app.Model, r engine.Result) string {
 		name += " (tiny demo model)"
 	}
 	f := r.Figures
-	s := fmt.Sprintf("%s · first token %d ms · prefill %d tokens", name, f.FirstToken.Milliseconds(), f.Prompt-f.Cached)
+	s := name
+	if f.FirstToken > 0 {
+		s += fmt.Sprintf(" · first token %d ms", f.FirstToken.Milliseconds())
+	}
+	s += fmt.Sprintf(" · prefill %d tokens", f.Read)
 	if v := f.PrefillRate(); v > 0 {
 		s += fmt.Sprintf(" at %.0f/s", v)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -58,7 +56,7 @@ func (s *serving) check() error {
 		{"sessions", s.sessions, 1, 256},
 		{"queue", s.waiting, 1, 10000},
 		{"chunk", s.chunk, 0, kernels.MaxRows},
-		{"threads", s.threads, 0, 1024},
+		{"threads", s.threads, 0, maxThreads},
 	} {
 		if f.value < f.low || f.value > f.top {
 			return usageError{fmt.Errorf("--%s %d: want %d to %d", f.name, f.value, f.low, f.top)}
@@ -71,7 +69,7 @@ func (s *serving) run(ctx context.Context, t terminal) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for clients
 	m, err := s.open(ctx, t)

@@ -60,7 +60,7 @@ func startServe(t *testing.T, args ...string) *served {
 // post sends a chat completion and returns the connection on which the answer comes.
 func (s *served) post(t *testing.T, body string) *bufio.Reader {
 	t.Helper()
-	c, err := net.Dial("tcp", "127.0.0.1:"+s.port)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:"+s.port)
 	if err != nil {
 		t.Fatal(err)
 	}
