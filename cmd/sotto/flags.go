@@ -66,13 +66,10 @@ func (f *flags) check() error {
 			return usageError{errors.New("--stop: the text is empty")}
 		}
 		if err := checkText("--stop", s); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
-	if err := checkText("--system", f.system); err != nil {
-		return usageError{err}
-	}
-	return nil
+	return checkText("the system prompt", f.system)
 }
 
 // open opens the model, showing progress where a person can see it.

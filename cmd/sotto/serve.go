@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -29,9 +30,10 @@ func newServe(t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer programs on this machine in the form of OpenAI's API",
-		Long: "Answers POST /v1/chat/completions, GET /v1/models and GET /health on this machine's loopback addresses\n" +
-			"until Ctrl-C. Other machines, and pages of other sites in a browser, are refused.",
-		Example: "  sotto serve\n  curl http://127.0.0.1:7688/v1/chat/completions -H 'Content-Type: application/json' \\\n" +
+		Long: "Answers POST /v1/chat/completions, GET /v1/models and GET /health on this machine's loopback\n" +
+			"addresses until Ctrl-C. Other machines, and pages of other sites in a browser, are refused.",
+		Example: "  sotto serve\n" +
+			"  curl http://127.0.0.1:7688/v1/chat/completions -H 'Content-Type: application/json' \\\n" +
 			`    -d '{"messages": [{"role": "user", "content": "Hello!"}]}'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), t) },
@@ -65,7 +67,7 @@ func (s *serving) check() error {
 	return nil
 }
 
-func (s *serving) run(ctx context.Context, t terminal) error {
+func (s *serving) run(ctx context.Context, t terminal) (err error) {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (s *serving) run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	queue := sched.New(func() sched.Generator { return m.Engine.NewSession() },
 		sched.Options{Sessions: m.Engine.Info().Sessions, Waiting: s.waiting})
 	defer queue.Close()

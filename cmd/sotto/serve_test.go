@@ -22,7 +22,7 @@ func TestServeRefused(t *testing.T) {
 		"serve --sessions 0":  "--sessions 0: want 1 to 256",
 		"serve --queue 0":     "--queue 0: want 1 to 10000",
 		"serve --chunk 4097":  "--chunk 4097: want 0 to 4096",
-		"serve --threads -1":  "--threads -1: want 0 to 1024",
+		"serve --threads -1":  "--threads -1: want 0 to 64",
 		"serve --temperature": "unknown flag: --temperature",
 	} {
 		t.Run(args, func(t *testing.T) { refused(t, sotto(t, strings.Fields(args)...), exitUsage, want) })
@@ -85,7 +85,8 @@ func TestServe(t *testing.T) {
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCode(t, second); code != exitFailure || !strings.Contains(errs.String(), "port "+s.port+" is taken") {
+	taken := "port " + s.port + " is taken"
+	if code := exitCode(t, second); code != exitFailure || !strings.Contains(errs.String(), taken) {
 		t.Errorf("on a port that is taken: exit code %d, %s", code, errs)
 	}
 

@@ -30,7 +30,7 @@ func TestCommandLineRefused(t *testing.T) {
 		{"chunk no number", "ask hi --chunk many", `"many" for "--chunk"`},
 		{"max-tokens", "ask hi --max-tokens 0", "--max-tokens 0: want at least 1"},
 		{"max-tokens negative", "ask hi --max-tokens -5", "--max-tokens -5: want at least 1"},
-		{"threads", "ask hi --threads -1", "--threads -1: want 0 or more"},
+		{"threads", "ask hi --threads -1", "--threads -1: want 0 to 64"},
 		{"seed negative", "ask hi --seed -1", `"-1" for "--seed"`},
 		{"seed too large", "ask hi --seed 18446744073709551616", `"18446744073709551616" for "--seed"`},
 		{"empty stop", "ask hi --stop ''", "--stop: the text is empty"},
