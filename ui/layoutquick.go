@@ -31,7 +31,7 @@ func layoutQuick(w, h, text float64, answers bool) quickFrames {
 	foot, rest := rest.Bottom(buttonHeight + pad)
 	foot = foot.Inset(pad, pad/2)
 	if answers {
-		f.move, foot = foot.Right(134)
+		f.move, foot = foot.Right(150)
 		_, foot = foot.Right(pad / 2)
 		f.copy, foot = foot.Right(sendWidth)
 		_, foot = foot.Right(pad / 2)

@@ -36,6 +36,7 @@ func newStatus(s *kit.Scope, send func(screen.Msg)) *status {
 		st.open = false
 		send(screen.MenuClosed{})
 	})
+	d.SetMenuNeedsUpdate(func(appkit.Menu) {}) // GNUstep calls it without asking whether it is there
 	s.MenuDelegate(st.menu, d)
 	st.item.SetMenu(st.menu)
 	st.items = kit.NewScope(s.Ledger())

@@ -45,8 +45,12 @@ func (t *transcript) show(key any, messages []screen.MessageView) {
 	fresh := t.key != key
 	t.key = key
 	now := pieces(messages)
+	if fresh {
+		t.storage.DeleteCharactersInRange(foundation.Range{Length: uint64(t.storage.Length())})
+		t.pieces, t.lengths = nil, nil
+	}
 	c := compare(t.pieces, now)
-	if !fresh && c.from == c.oldTo && c.from == c.newTo {
+	if c.from == c.oldTo && c.from == c.newTo {
 		return
 	}
 	follow := fresh || t.atEnd()

@@ -5,11 +5,14 @@ set -eu
 . "$(dirname "$0")/flags.sh"
 home=$1
 defaults=$home/GNUstep/Defaults
-mkdir -p "$home"/{tmp,GNUstep/{Defaults,Applications,Library/Services}}
-chmod 700 "$home" "$home/tmp" "$home/GNUstep" "$defaults"
+mkdir -p "$home"/GNUstep/{Defaults,Applications,Library/Services}
+chmod 700 "$home" "$home/GNUstep" "$defaults"
 echo "$(id -un):x:$(id -u):$(id -g)::$home:/bin/sh" > "$home/passwd"
 echo "$(id -gn):x:$(id -g):" > "$home/group"
-ln -sfn "$work/Sotto.app" "$home/GNUstep/Applications/Sotto.app"
+app=$home/GNUstep/Applications/Sotto.app # for make_services, which follows no links to folders
+mkdir -p "$app/Resources"
+cp "$rig/Info-gnustep.plist" "$app/Resources/"
+ln -sf "$work/Sotto.app/Sotto" "$app/Sotto"
 {
   echo '{'
   set_() { echo "  $1 = \"$2\";"; }

@@ -7,16 +7,24 @@ home=$(mkdir -p "$1" && cd "$1" && pwd)
 shift
 "$rig/home.sh" "$home"
 wrapper=$(ldconfig -p | awk '/libnss_wrapper\.so/ { print $NF; exit }')
-export HOME=$home TMPDIR=$home/tmp NSS_WRAPPER_PASSWD=$home/passwd NSS_WRAPPER_GROUP=$home/group LD_PRELOAD=$wrapper
+export HOME=$home NSS_WRAPPER_PASSWD=$home/passwd NSS_WRAPPER_GROUP=$home/group
 unset XDG_DATA_HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_STATE_HOME GNUSTEP_CONFIG_FILE GNUSTEP_USER_ROOT
-if [ ! -e "$home/servers" ] || ! kill -0 $(cat "$home/servers") 2>/dev/null; then
+started=$home/servers # a folder for sockets, whose path has to be short, and the servers' process numbers
+if [ -e "$started" ] && read -r temp pids < "$started" && kill -0 $pids 2>/dev/null; then
+  export TMPDIR=$temp TEMP=$temp TMP=$temp LD_PRELOAD=$wrapper
+else
+  temp=$(mktemp -d /tmp/sotto.XXXXXX)
+  export TMPDIR=$temp TEMP=$temp TMP=$temp LD_PRELOAD=$wrapper
   servers=()
   for s in gdnc gpbs; do
-    "$s" --no-fork >> "$home/servers.log" 2>&1 &
+    setsid "$s" --no-fork >> "$home/servers.log" 2>&1 & # outlives a signal to the whole group
     servers+=($!)
   done
-  echo "${servers[*]}" > "$home/servers"
-  trap 'kill -KILL "${servers[@]}" 2>/dev/null; rm -f "$home/servers"' EXIT
+  echo "$temp ${servers[*]}" > "$started"
+  trap 'kill -KILL "${servers[@]}" 2>/dev/null; wait 2>/dev/null; LD_PRELOAD= rm -rf "$temp" "$started"' EXIT
   make_services > "$home/services.log" 2>&1 || true
 fi
-"$@"
+trap : TERM INT # the program ends itself, and then this
+status=0
+"$@" || status=$?
+exit $status

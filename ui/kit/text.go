@@ -23,14 +23,26 @@ const (
 func Typeset(paras []Para) foundation.MutableAttributedString {
 	out := foundation.NewMutableAttributedString()
 	for _, p := range paras {
+		space(out, p.Before)
 		style := paragraphStyle(p)
 		for _, s := range p.Spans {
 			attrs := attributes(s)
 			attrs[attrParagraph] = style
 			out.AppendAttributedString(foundation.NewAttributedStringWithStringAttributes(Clean(s.Text), attrs))
 		}
+		space(out, p.After)
 	}
 	return out
+}
+
+// space appends an empty line of a height: GNUstep lays no other space between paragraphs.
+func space(out foundation.MutableAttributedString, height float64) {
+	if height <= 0 {
+		return
+	}
+	const lineHeight = 1.21 // of a font's size
+	out.AppendAttributedString(foundation.NewAttributedStringWithStringAttributes("\n",
+		map[foundation.AttributedStringKey]objc.IObject{attrFont: appkit.Font_SystemFontOfSize(height / lineHeight)}))
 }
 
 func attributes(s Span) map[foundation.AttributedStringKey]objc.IObject {
@@ -53,8 +65,6 @@ func attributes(s Span) map[foundation.AttributedStringKey]objc.IObject {
 
 func paragraphStyle(p Para) appkit.MutableParagraphStyle {
 	s := appkit.NewMutableParagraphStyle()
-	s.SetParagraphSpacingBefore(p.Before)
-	s.SetParagraphSpacing(p.After)
 	s.SetFirstLineHeadIndent(p.First)
 	s.SetHeadIndent(p.Indent)
 	s.SetTailIndent(-p.Tail)

@@ -28,14 +28,21 @@ void shim_beep(void) __asm__("NSBeep");
 void shim_beep(void) { [GSCurrentServer() beep]; }
 
 // An uncaught exception ends the program instead of opening GNUstep's panel.
-NSInteger NSRunCriticalAlertPanel(NSString *title, NSString *msg, NSString *a, NSString *b, NSString *c, ...) {
-  va_list ap;
-  va_start(ap, c);
-  NSString *text = [[[NSString alloc] initWithFormat:msg arguments:ap] autorelease];
-  va_end(ap);
-  fprintf(stderr, "exception: %s: %s\n", [title UTF8String], [text UTF8String]);
+static void uncaught(NSException *e) {
+  fprintf(stderr, "exception: %s: %s\n", [[e name] UTF8String], [[e reason] UTF8String]);
   abort();
 }
+@interface ShimLaunch : NSObject
+@end
+@implementation ShimLaunch
++ (void)load {
+  [[NSNotificationCenter defaultCenter] addObserver:self
+                                           selector:@selector(launching:)
+                                               name:NSApplicationWillFinishLaunchingNotification
+                                             object:nil];
+}
++ (void)launching:(NSNotification *)n { NSSetUncaughtExceptionHandler(uncaught); } // AppKit has set its own by now
+@end
 
 // GNUstep's back end would take SIGTERM and SIGINT from Go and run terminate: inside its handler.
 void (*signal(int n, void (*h)(int)))(int) {

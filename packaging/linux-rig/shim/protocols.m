@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #import <AppKit/AppKit.h>
 #import <objc/runtime.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,9 @@ Protocol *shim_objc_getProtocol(const char *name) {
 
 static struct method_list *list(Protocol *p, bool required, bool instance) {
   struct clang_protocol *c = (void *)p;
-  if (table(c->name) != p) return instance && required ? c->instance : 0;
+  Protocol *known = table(c->name); // another file's copy of the same protocol may have been built by gcc
+  if (!known) return instance && required ? c->instance : 0;
+  c = (void *)known;
   if (instance) return required ? c->instance : c->optional_instance;
   return required ? c->class : c->optional_class;
 }
@@ -51,4 +54,23 @@ struct objc_method_description shim_protocol_getMethodDescription(Protocol *p, S
   for (int i = 0; l && i < l->n; i++)
     if (!strcmp((char *)l->m[i].name, sel_getName(s))) return (struct objc_method_description){s, l->m[i].types};
   return (struct objc_method_description){0, 0};
+}
+
+// Protocols that are part of another one on macOS and stand alone here.
+static const struct {
+  const char *name, *parent;
+} parents[] = {{"NSTextViewDelegate", "NSTextDelegate"},
+               {"NSTextFieldDelegate", "NSControlTextEditingDelegate"},
+               {"NSTableViewDelegate", "NSControlTextEditingDelegate"}};
+
+Protocol **protocol_copyProtocolList(Protocol *p, unsigned *n) {
+  Protocol **(*next)(Protocol *, unsigned *) = dlsym(RTLD_NEXT, "protocol_copyProtocolList");
+  for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+    if (strcmp(((struct clang_protocol *)p)->name, parents[i].name)) continue;
+    Protocol **r = malloc(sizeof *r);
+    *r = shim_objc_getProtocol(parents[i].parent);
+    if (n) *n = 1;
+    return r;
+  }
+  return next(p, n);
 }

@@ -33,7 +33,7 @@ func startScreen(folder string) (*display, error) {
 		return nil, fmt.Errorf("screen: %w", err)
 	}
 	defer log.Close()
-	d := &display{server: exec.CommandContext(context.Background(), "Xvfb", "-displayfd", "3", "-nolisten", "tcp",
+	d := &display{server: exec.CommandContext(context.Background(), "Xvfb", "-displayfd", "3", "-nolisten", "tcp", "-noreset",
 		"-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight))}
 	d.server.ExtraFiles = []*os.File{w}
 	d.server.Stdout, d.server.Stderr = log, log
@@ -46,6 +46,10 @@ func startScreen(folder string) (*display, error) {
 		return nil, fmt.Errorf("screen: Xvfb told no number: %w", err)
 	}
 	d.name = ":" + strings.TrimSpace(number)
+	if _, err := d.do("xsetroot", "-solid", "#6f8aa6"); err != nil {
+		d.close()
+		return nil, err
+	}
 	return d, nil
 }
 

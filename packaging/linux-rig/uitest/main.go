@@ -65,8 +65,10 @@ func run(o options, only string) error {
 	if err := os.RemoveAll(o.home); err != nil {
 		return fmt.Errorf("home: %w", err)
 	}
-	if err := os.MkdirAll(o.shots, 0o755); err != nil {
-		return fmt.Errorf("pictures: %w", err)
+	for _, d := range []string{o.home, o.shots} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("folder: %w", err)
+		}
 	}
 	x, err := startScreen(filepath.Dir(o.home))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,8 @@ func (p *stage) start() {
 	p.must(err)
 	errs, err := c.StderrPipe()
 	p.must(err)
+	log, err := os.OpenFile(filepath.Join(p.home, "sotto.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	p.must(err)
 	p.must(c.Start())
 	p.program, p.exited = c, make(chan struct{})
 	p.mu.Lock()
@@ -81,7 +84,10 @@ func (p *stage) start() {
 	p.mu.Unlock()
 	var readers sync.WaitGroup
 	readers.Go(func() { p.readTrace(bufio.NewReader(out)) })
-	readers.Go(func() { p.readErrors(bufio.NewScanner(errs)) })
+	readers.Go(func() {
+		p.readErrors(bufio.NewScanner(io.TeeReader(errs, log)))
+		log.Close()
+	})
 	go func() {
 		readers.Wait()
 		_ = c.Wait() // its status is read from ProcessState
