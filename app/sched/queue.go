@@ -106,7 +106,7 @@ func New(open func() Generator, o Options) *Queue {
 		o.Changed = func(Status) {}
 	}
 	q := &Queue{options: o, pool: pool{open: open, size: max(o.Sessions, 1)}}
-	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.ctx, q.cancel = context.WithCancel(context.Background()) //nolint:contextcheck // it lives until Close
 	return q
 }
 

@@ -89,7 +89,8 @@ func job(text string, person bool) Job {
 	if person {
 		door = "window"
 	}
-	return Job{Door: door, Person: person, Request: engine.Request{Messages: []engine.Message{{Role: engine.User, Content: text}}}}
+	messages := []engine.Message{{Role: engine.User, Content: text}}
+	return Job{Door: door, Person: person, Request: engine.Request{Messages: messages}}
 }
 
 // answer collects an answer: its words, then how it ended.
@@ -138,8 +139,8 @@ func TestPeopleComeFirst(t *testing.T) {
 func TestBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, _ := rig(t, Options{Waiting: 2}, fake{})
-		if got := answer(t.Context(), q, job("one two three four five", false)); !strings.HasSuffix(got, "stop") { // 4 s
-			t.Fatal(got)
+		if got := answer(t.Context(), q, job("one two three four five", false)); !strings.HasSuffix(got, "stop") {
+			t.Fatal(got) // took 4 s
 		}
 		var done sync.WaitGroup
 		for range 3 {
@@ -227,8 +228,9 @@ func TestSlowCallerKeepsNobodyWaiting(t *testing.T) {
 		})
 		synctest.Wait()
 		begin := time.Now()
-		if got := answer(t.Context(), q, job("quick", false)); got != "quick stop" || time.Since(begin) != 5*time.Second {
-			t.Errorf("got %q after %v", got, time.Since(begin))
+		got := answer(t.Context(), q, job("quick", false))
+		if took := time.Since(begin); got != "quick stop" || took != 5*time.Second {
+			t.Errorf("got %q after %v", got, took)
 		}
 		done.Wait()
 	})

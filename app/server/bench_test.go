@@ -25,7 +25,13 @@ func BenchmarkChat(b *testing.B) {
 			client := &http.Client{}
 			b.Cleanup(client.CloseIdleConnections)
 			for b.Loop() {
-				a, err := client.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(body)) //nolint:noctx // short
+				q, err := http.NewRequestWithContext(b.Context(), http.MethodPost, r.url+"/v1/chat/completions",
+					strings.NewReader(body))
+				if err != nil {
+					b.Fatal(err)
+				}
+				q.Header.Set("Content-Type", "application/json")
+				a, err := client.Do(q)
 				if err != nil {
 					b.Fatal(err)
 				}

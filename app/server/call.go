@@ -74,7 +74,7 @@ func (s *Server) Handler() http.Handler {
 		if err := c.guarded(e.handle); err != nil {
 			c.fail(err)
 		}
-		c.log(e.path, begin)
+		c.log(r.Context(), e.path, begin)
 	})
 }
 
@@ -225,10 +225,10 @@ func encode(v any) ([]byte, error) {
 // note adds a figure to the request's line in the log.
 func (c *call) note(attrs ...slog.Attr) { c.notes = append(c.notes, attrs...) }
 
-func (c *call) log(route string, begin time.Time) {
+func (c *call) log(ctx context.Context, route string, begin time.Time) {
 	attrs := append([]slog.Attr{
 		slog.String("id", c.id), slog.String("route", route), slog.Int("status", c.w.status),
 		slog.Duration("took", c.server.config.Now().Sub(begin)),
 	}, c.notes...)
-	c.server.config.Logger.LogAttrs(c.r.Context(), slog.LevelInfo, "request", attrs...)
+	c.server.config.Logger.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 }

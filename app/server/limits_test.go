@@ -34,7 +34,8 @@ func TestBodySize(t *testing.T) {
 				body = io.MultiReader(body)
 			}
 			got, err := r.try(t.Context(), http.MethodPost, "/v1/chat/completions", body)
-			if err != nil || got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "1000 bytes") {
+			if err != nil || got.status != http.StatusRequestEntityTooLarge ||
+				!strings.Contains(got.body, "1000 bytes") {
 				t.Errorf("%d bytes, chunked %v: %d %s, %v", n, chunked, got.status, got.body, err)
 			}
 		}
@@ -47,7 +48,7 @@ func TestBodySize(t *testing.T) {
 // dial opens a connection that gives up at the end of the test.
 func (r *rig) dial(t *testing.T) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +65,18 @@ func post(body string) string {
 
 func TestSlowRequests(t *testing.T) {
 	r := serve(t, say("Hi"), func(c *Config, _ *sched.Options) {
-		c.Limits.Header, c.Limits.Read, c.Limits.Idle = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+		const limit = 200 * time.Millisecond
+		c.Limits.Header, c.Limits.Read, c.Limits.Idle = limit, limit, limit
 	})
 	whole := post(`{` + hello + `}`)
 	for _, c := range []struct{ name, sent, want string }{
 		{"no header", "", ""},
 		{"half a header", whole[:60], "HTTP/1.1 400 Bad Request"},
 		{"half a body", whole[:len(whole)-10], "HTTP/1.1 408 Request Timeout"},
-		{"a body that nobody reads", "POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx", "HTTP/1.1 405 Method Not Allowed"},
+		{
+			"a body that nobody reads", "POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx",
+			"HTTP/1.1 405 Method Not Allowed",
+		},
 		{"nothing after an answer", whole, "HTTP/1.1 200 OK"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,7 +99,8 @@ func TestLongAnswersOutliveReadLimits(t *testing.T) {
 	g := say("a", "b", "c")
 	g.pause = 250 * time.Millisecond
 	r := serve(t, g, func(c *Config, _ *sched.Options) {
-		c.Limits.Header, c.Limits.Read, c.Limits.Write = 100*time.Millisecond, 100*time.Millisecond, 400*time.Millisecond
+		c.Limits.Header, c.Limits.Read = 100*time.Millisecond, 100*time.Millisecond
+		c.Limits.Write = 400 * time.Millisecond
 	})
 	for _, body := range []string{`{` + hello + `}`, `{"stream":true,` + hello + `}`} {
 		if got := r.chat(t, body); got.status != 200 || !strings.Contains(got.body, `"finish_reason":"stop"`) {
@@ -134,7 +140,9 @@ func TestSlowReaderKeepsNobodyWaiting(t *testing.T) {
 	}
 	cancel()
 	done.Wait()
-	eventually(t, "the slow reader is given up", func() bool { return strings.Count(r.logs.String(), "code=client_gone") == 2 })
+	eventually(t, "the slow reader is given up", func() bool {
+		return strings.Count(r.logs.String(), "code=client_gone") == 2
+	})
 }
 
 func TestQueueFull(t *testing.T) {
@@ -170,7 +178,7 @@ func TestTooManyCalls(t *testing.T) {
 	for range 2 {
 		done.Go(func() { r.chat(t, `{`+hello+`}`) })
 	}
-	eventually(t, "both are inside", func() bool { return r.queue.Status() == sched.Status{Serving: "API", Programs: 1} })
+	eventually(t, "both are inside", func() bool { return r.queue.Status().Programs == 1 })
 	got := r.chat(t, `{`+hello+`}`)
 	if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" {
 		t.Errorf("got %d, %v", got.status, got.header)
@@ -207,7 +215,7 @@ func TestEnd(t *testing.T) {
 	g.gate <- struct{}{}
 	g.gate <- struct{}{}
 	waiting := start(`{` + hello + `}`)
-	eventually(t, "the second waits", func() bool { return r.queue.Status() == sched.Status{Serving: "API", Programs: 1} })
+	eventually(t, "the second waits", func() bool { return r.queue.Status().Programs == 1 })
 	begin := time.Now()
 	if err := r.stop(); err != nil {
 		t.Error(err)
@@ -216,7 +224,8 @@ func TestEnd(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	one, two := <-streamed, <-waiting
-	if one.err != nil || one.status != 200 || !strings.Contains(one.body, `"two "`) || strings.Contains(one.body, "three") ||
+	if one.err != nil || one.status != 200 ||
+		!strings.Contains(one.body, `"two "`) || strings.Contains(one.body, "three") ||
 		!strings.Contains(one.body, `"finish_reason":"length"`) || !strings.HasSuffix(one.body, "data: [DONE]\n\n") {
 		t.Errorf("the answer that was being made: %+v", one)
 	}
@@ -282,7 +291,9 @@ func TestPanicInHandler(t *testing.T) {
 // TestNothingOfTheUserIsLogged sends a secret in every place that a client can write to.
 func TestNothingOfTheUserIsLogged(t *testing.T) {
 	const secret = "xyzzy"
-	for _, g := range []*script{say("the ", secret), broken(), unread(&engine.PromptError{Err: errors.New("no " + secret)})} {
+	for _, g := range []*script{
+		say("the ", secret), broken(), unread(&engine.PromptError{Err: errors.New("no " + secret)}),
+	} {
 		r := serve(t, g, nil)
 		for _, body := range []string{
 			`{"messages":[{"role":"user","content":"` + secret + `","name":"` + secret + `"}],"stop":"` + secret + `"}`,

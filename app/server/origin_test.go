@@ -91,12 +91,7 @@ func TestForeignRequests(t *testing.T) {
 // raw sends bytes as they are and returns the status line and the body.
 func (r *rig) raw(t *testing.T, request string) (status, body string) {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c := r.dial(t)
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
@@ -114,27 +109,31 @@ func TestRawRequests(t *testing.T) {
 	r := serve(t, g, nil)
 	body := `{` + hello + `}`
 	post := func(target, host, version string) string {
-		return fmt.Sprintf("POST %s %s\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-			target, version, host, len(body), body)
+		return fmt.Sprintf("POST %s %s\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n"+
+			"Connection: close\r\n\r\n%s", target, version, host, len(body), body)
 	}
+	const path, local, evil = "/v1/chat/completions", "Host: localhost\r\n", "Host: evil.example\r\n"
 	for _, c := range []struct{ name, request, want string }{
-		{"empty Host", post("/v1/chat/completions", "Host: \r\n", "HTTP/1.1"), "HTTP/1.1 403 Forbidden"},
-		{"no Host", post("/v1/chat/completions", "", "HTTP/1.1"), "HTTP/1.1 400 Bad Request: missing required Host header"},
-		{"no Host in HTTP/1.0", post("/v1/chat/completions", "", "HTTP/1.0"), "HTTP/1.0 403 Forbidden"},
-		{"two Hosts", post("/v1/chat/completions", "Host: localhost\r\nHost: evil.example\r\n", "HTTP/1.1"), "HTTP/1.1 400 Bad Request"},
+		{"empty Host", post(path, "Host: \r\n", "HTTP/1.1"), "HTTP/1.1 403 Forbidden"},
+		{"no Host", post(path, "", "HTTP/1.1"), "HTTP/1.1 400 Bad Request: missing required Host header"},
+		{"no Host in HTTP/1.0", post(path, "", "HTTP/1.0"), "HTTP/1.0 403 Forbidden"},
+		{"two Hosts", post(path, local+evil, "HTTP/1.1"), "HTTP/1.1 400 Bad Request"},
+		{"another host in the target", post("http://evil.example"+path, local, "HTTP/1.1"), "HTTP/1.1 403 Forbidden"},
+		{"an odd path", post("//v1/../v1/chat/completions", evil, "HTTP/1.1"), "HTTP/1.1 403 Forbidden"},
+		{"an odd path of our own", post("/"+path, local, "HTTP/1.1"), "HTTP/1.1 404 Not Found"},
+		{"a path with more", post(path+"/", local, "HTTP/1.1"), "HTTP/1.1 404 Not Found"},
+		{"asterisk", "OPTIONS * HTTP/1.1\r\n" + evil + "Connection: close\r\n\r\n", "HTTP/1.1 403 Forbidden"},
 		{
-			"another host in the target", post("http://evil.example/v1/chat/completions", "Host: localhost\r\n", "HTTP/1.1"),
+			"CONNECT", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nConnection: close\r\n\r\n",
 			"HTTP/1.1 403 Forbidden",
 		},
-		{"an odd path", post("//v1/../v1/chat/completions", "Host: evil.example\r\n", "HTTP/1.1"), "HTTP/1.1 403 Forbidden"},
-		{"an odd path of our own", post("//v1/chat/completions", "Host: localhost\r\n", "HTTP/1.1"), "HTTP/1.1 404 Not Found"},
-		{"a path with more", post("/v1/chat/completions/", "Host: localhost\r\n", "HTTP/1.1"), "HTTP/1.1 404 Not Found"},
-		{"asterisk", "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "HTTP/1.1 403 Forbidden"},
-		{"CONNECT", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nConnection: close\r\n\r\n", "HTTP/1.1 403 Forbidden"},
 		{"no HTTP", "hello\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-		{"a header without end", "GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
-		{"good", post("/v1/chat/completions", "Host: localhost\r\n", "HTTP/1.1"), "HTTP/1.1 200 OK"},
-		{"good in HTTP/1.0", post("/v1/chat/completions", "Host: localhost\r\n", "HTTP/1.0"), "HTTP/1.0 200 OK"},
+		{
+			"a long header", "GET /health HTTP/1.1\r\n" + local + "X: " + strings.Repeat("x", 80<<10) + "\r\n\r\n",
+			"HTTP/1.1 431 Request Header Fields Too Large",
+		},
+		{"good", post(path, local, "HTTP/1.1"), "HTTP/1.1 200 OK"},
+		{"good in HTTP/1.0", post(path, local, "HTTP/1.0"), "HTTP/1.0 200 OK"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := g.asked()
@@ -173,7 +172,8 @@ func TestListensOnLoopbackOnly(t *testing.T) {
 		if ip.IsLoopback() || ip.IsLinkLocalUnicast() {
 			continue
 		}
-		if c, err := net.DialTimeout("tcp", net.JoinHostPort(ip.String(), port), time.Second); err == nil {
+		dialer := net.Dialer{Timeout: time.Second}
+		if c, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort(ip.String(), port)); err == nil {
 			c.Close()
 			t.Errorf("%v answers", ip)
 		}
@@ -187,7 +187,8 @@ func TestPortTaken(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("port %d is taken", port)) {
 		t.Errorf("got %v", err)
 	}
-	six, err := net.Listen("tcp6", "[::1]:0")
+	var lc net.ListenConfig
+	six, err := lc.Listen(t.Context(), "tcp6", "[::1]:0")
 	if err != nil {
 		t.Skip("no IPv6 on this machine")
 	}
@@ -197,7 +198,7 @@ func TestPortTaken(t *testing.T) {
 	if _, err := s.Listen(t.Context(), port); err == nil || !strings.Contains(err.Error(), "is taken") {
 		t.Errorf("half taken: got %v", err)
 	}
-	four, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	four, err := lc.Listen(t.Context(), "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		t.Errorf("the other half is not given back: %v", err)
 	} else {

@@ -37,7 +37,9 @@ func TestFields(t *testing.T) {
 	}{
 		{``, func(*chatRequest) {}},
 		{`"model":"m","stream":true`, func(q *chatRequest) { q.model, q.stream = "m", true }},
-		{`"stream":true,"stream_options":{"include_usage":true,"x":1}`, func(q *chatRequest) { q.stream, q.usage = true, true }},
+		{`"stream":true,"stream_options":{"include_usage":true,"x":1}`, func(q *chatRequest) {
+			q.stream, q.usage = true, true
+		}},
 		{`"stream":true,"stream_options":null`, func(q *chatRequest) { q.stream = true }},
 		{`"stream_options":null,"stream":null,"model":null`, func(*chatRequest) {}},
 		{`"temperature":0`, func(q *chatRequest) { q.request.Sampling.Temperature = 0 }},
@@ -67,7 +69,8 @@ func TestFields(t *testing.T) {
 		{`"frobnicate":{"deep":[1,2]},"user":"u","store":true,"metadata":{},"Temperature":"x"`, func(*chatRequest) {}},
 		{
 			`"n":1,"n":1.0,"tools":[],"tool_choice":"auto","response_format":{ "type" : "text" },"logit_bias":{},` +
-				`"presence_penalty":0.0,"frequency_penalty":-0,"modalities":["text"],"functions":null,"repetition_penalty":1e0`,
+				`"presence_penalty":0.0,"frequency_penalty":-0,"modalities":["text"],"functions":null,` +
+				`"repetition_penalty":1e0`,
 			func(*chatRequest) {},
 		},
 	} {
@@ -87,7 +90,8 @@ func TestFields(t *testing.T) {
 		})
 	}
 	got, err := parse("")
-	if err != nil || got.request.Sampling.Seed != 77 || got.request.Sampling.Temperature != 0.6 || got.request.MaxTokens != 0 {
+	r := got.request
+	if err != nil || r.Sampling.Seed != 77 || r.Sampling.Temperature != 0.6 || r.MaxTokens != 0 {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
 }
@@ -97,8 +101,8 @@ func blamed(t *testing.T, err error, status int, param, code string, parts ...st
 	t.Helper()
 	p := describe(err)
 	if p.status != status || p.param != param || p.code != code || p.kind != invalidRequest {
-		t.Errorf("got %d, param %q, code %q, type %q (%s), want %d, %q, %q", p.status, p.param, p.code, p.kind, p.message,
-			status, param, code)
+		t.Errorf("got %d, param %q, code %q, type %q (%s), want %d, %q, %q",
+			p.status, p.param, p.code, p.kind, p.message, status, param, code)
 	}
 	for _, part := range parts {
 		if !strings.Contains(p.message, part) {
@@ -134,14 +138,17 @@ func TestFieldsRefused(t *testing.T) {
 		{`"stream":1`, "stream", invalidType, "got a number"},
 		{`"stream_options":{"include_usage":true}`, "stream_options", invalidValue, "stream: true"},
 		{`"stream":true,"stream_options":[]`, "stream_options", invalidType, "want an object, got a list"},
-		{`"stream":true,"stream_options":{"include_usage":1}`, "stream_options.include_usage", invalidType, "true or false"},
+		{`"stream":true,"stream_options":{"include_usage":1}`, "stream_options.include_usage", invalidType, "true or"},
 		{`"model":7`, "model", invalidType, "a string"},
 		{`"logprobs":1`, "logprobs", invalidType, "true or false"},
 		{`"logprobs":true,"top_logprobs":21`, "top_logprobs", invalidValue, "0 to 20"},
 		{`"top_logprobs":2`, "top_logprobs", invalidValue, "logprobs: true"},
 		{`"reasoning_effort":"some"`, "reasoning_effort", invalidValue, "one of"},
 		{`"chat_template_kwargs":[]`, "chat_template_kwargs", invalidType, "object"},
-		{`"chat_template_kwargs":{"enable_thinking":"no"}`, "chat_template_kwargs.enable_thinking", invalidType, "true or false"},
+		{
+			`"chat_template_kwargs":{"enable_thinking":"no"}`, "chat_template_kwargs.enable_thinking", invalidType,
+			"true or false",
+		},
 
 		{`"n":2`, "n", unsupported, "only 1"},
 		{`"n":"x"`, "n", unsupported, "only 1"},
@@ -203,9 +210,11 @@ func TestMessages(t *testing.T) {
 		want       []engine.Message
 	}{
 		{
-			"roles", `{"role":"developer","content":"d"},{"role":"system","content":"s"},{"role":"user","content":"u","name":"Ann"}`,
+			"roles", `{"role":"developer","content":"d"},{"role":"system","content":"s"},` +
+				`{"role":"user","content":"u","name":"Ann"}`,
 			[]engine.Message{
-				{Role: "developer", Content: "d"}, {Role: "system", Content: "s"}, {Role: "user", Content: "u", Name: "Ann"},
+				{Role: "developer", Content: "d"}, {Role: "system", Content: "s"},
+				{Role: "user", Content: "u", Name: "Ann"},
 			},
 		},
 		{
@@ -215,8 +224,9 @@ func TestMessages(t *testing.T) {
 		{"no parts", `{"role":"user","content":[]}`, []engine.Message{{Role: "user"}}},
 		{"empty", `{"role":"user","content":""}`, []engine.Message{{Role: "user"}}},
 		{
-			"null beside calls", `{"role":"user","content":"2+3?"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1",` +
-				`"type":"function","function":{"name":"add","arguments":"{\"a\":2,\"b\":3}"}}]},` +
+			"null beside calls", `{"role":"user","content":"2+3?"},{"role":"assistant","content":null,` +
+				`"tool_calls":[{"id":"c1","type":"function","function":{"name":"add",` +
+				`"arguments":"{\"a\":2,\"b\":3}"}}]},` +
 				`{"role":"tool","tool_call_id":"c1","content":"5"}`,
 			[]engine.Message{
 				{Role: "user", Content: "2+3?"},
@@ -227,15 +237,17 @@ func TestMessages(t *testing.T) {
 			},
 		},
 		{
-			"arguments as an object, and none", `{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}},` +
-				`{"function":{"name":"g","arguments":""}},{"function":{"name":"h"}}]}`,
+			"arguments as an object, and none", `{"role":"assistant","tool_calls":[` +
+				`{"function":{"name":"f","arguments":{"a":1}}},{"function":{"name":"g","arguments":""}},` +
+				`{"function":{"name":"h"}}]}`,
 			[]engine.Message{{Role: "assistant", ToolCalls: []engine.ToolCall{
 				{Name: "f", Arguments: json.RawMessage(`{"a":1}`)}, {Name: "g", Arguments: json.RawMessage(`{}`)},
 				{Name: "h", Arguments: json.RawMessage(`{}`)},
 			}}},
 		},
 		{
-			"thinking", `{"role":"assistant","content":"c","reasoning_content":"r"},{"role":"assistant","reasoning":"q"},` +
+			"thinking", `{"role":"assistant","content":"c","reasoning_content":"r"},` +
+				`{"role":"assistant","reasoning":"q"},` +
 				`{"role":"assistant","content":"c","tool_calls":null,"function_call":null,"refusal":null,"audio":null}`,
 			[]engine.Message{
 				{Role: "assistant", Content: "c", Reasoning: "r"}, {Role: "assistant", Reasoning: "q"},
@@ -260,6 +272,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestMessagesRefused(t *testing.T) {
+	const arguments = "messages[1].tool_calls[0].function.arguments"
 	call := func(s string) string { return `{"role":"assistant","tool_calls":[` + s + `]}` }
 	for _, c := range []struct{ body, param, code, part string }{
 		{`7`, "messages[1]", invalidType, "want an object, got a number"},
@@ -276,7 +289,7 @@ func TestMessagesRefused(t *testing.T) {
 			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{}}]}`,
 			"messages[1].content[1].type", unsupported, `"image_url"`,
 		},
-		{`{"role":"user","content":[{"type":"input_audio"}]}`, "messages[1].content[0].type", unsupported, `"input_audio"`},
+		{`{"role":"user","content":[{"type":"audio"}]}`, "messages[1].content[0].type", unsupported, `"audio"`},
 		{`{"role":"user","content":[{"text":"a"}]}`, "messages[1].content[0].type", missing, ""},
 		{`{"role":"user","content":[{"type":"text"}]}`, "messages[1].content[0].text", missing, ""},
 		{`{"role":"user","content":[{"type":"text","text":5}]}`, "messages[1].content[0].text", invalidType, ""},
@@ -284,14 +297,15 @@ func TestMessagesRefused(t *testing.T) {
 		{call(`{"type":"custom"}`), "messages[1].tool_calls[0].type", unsupported, ""},
 		{call(`{}`), "messages[1].tool_calls[0].function", invalidType, "got nothing"},
 		{call(`{"function":{}}`), "messages[1].tool_calls[0].function.name", missing, ""},
-		{call(`{"function":{"name":"f","arguments":"{"}}`), "messages[1].tool_calls[0].function.arguments", invalidValue, ""},
-		{call(`{"function":{"name":"f","arguments":"null"}}`), "messages[1].tool_calls[0].function.arguments", invalidValue, ""},
-		{call(`{"function":{"name":"f","arguments":[]}}`), "messages[1].tool_calls[0].function.arguments", invalidValue, ""},
+		{call(`{"function":{"name":"f","arguments":"{"}}`), arguments, invalidValue, ""},
+		{call(`{"function":{"name":"f","arguments":"null"}}`), arguments, invalidValue, ""},
+		{call(`{"function":{"name":"f","arguments":[]}}`), arguments, invalidValue, ""},
 		{`{"role":"assistant","function_call":{}}`, "messages[1].function_call", unsupported, "tool_calls"},
 		{`{"role":"assistant","tool_calls":{}}`, "messages[1].tool_calls", invalidType, "a list"},
 	} {
 		t.Run(c.body, func(t *testing.T) {
-			_, err := parseChat([]byte(`{"messages":[{"role":"user","content":"hi"},`+c.body+`]}`), defaults(), draw)
+			body := `{"messages":[{"role":"user","content":"hi"},` + c.body + `]}`
+			_, err := parseChat([]byte(body), defaults(), draw)
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -301,7 +315,9 @@ func TestMessagesRefused(t *testing.T) {
 }
 
 func TestSpell(t *testing.T) {
-	for in, want := range map[string]string{"a": "a", "": "", "\xc4": `\xc4`, "a\xf0\x9f": `a\xf0\x9f`, "ď\ufffd": "ď\ufffd"} {
+	for in, want := range map[string]string{
+		"a": "a", "": "", "\xc4": `\xc4`, "a\xf0\x9f": `a\xf0\x9f`, "ď\ufffd": "ď\ufffd",
+	} {
 		if got := spell([]byte(in)); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
@@ -313,8 +329,8 @@ func FuzzChatBody(f *testing.F) {
 	for _, s := range []string{
 		`{"messages":[{"role":"user","content":"hi"}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stop":["a"],"stream":true}`,
-		`{"messages":[{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]}`,
-		`{"temperature":0.5,"top_p":0,"top_k":3,"seed":-4,"max_tokens":5.0,"logprobs":true,"top_logprobs":3,"messages":[]}`,
+		`{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]}`,
+		`{"temperature":0.5,"top_p":0,"top_k":3,"seed":-4,"max_tokens":5.0,"logprobs":true,"top_logprobs":3}`,
 		`{"stream":true,"stream_options":{"include_usage":true},"n":1e0,"response_format":{"type":"text"},"tools":[]}`,
 		`{"chat_template_kwargs":{"enable_thinking":true},"reasoning_effort":"low","logit_bias":{},"x":[[[[]]]]}`,
 		`[`, `{}`, `{"messages":{}}`, `{"messages":[null]}`, "\xff", `{"stop":""}`,
@@ -337,7 +353,8 @@ func FuzzChatBody(f *testing.F) {
 		if err := r.Sampling.Validate(); err != nil {
 			t.Error(err)
 		}
-		if len(r.Messages) == 0 || r.MaxTokens < 0 || r.Alts < 0 || r.Alts > maxTopLogs || r.Alts > 0 && !r.Logprobs ||
+		if len(r.Messages) == 0 || r.MaxTokens < 0 ||
+			r.Alts < 0 || r.Alts > maxTopLogs || r.Alts > 0 && !r.Logprobs ||
 			q.usage && !q.stream || len(r.Stop) > maxStops {
 			t.Errorf("accepted %+v", q)
 		}

@@ -45,7 +45,8 @@ func (s *script) Generate(ctx context.Context, r engine.Request) iter.Seq2[engin
 		s.mu.Unlock()
 		for _, e := range s.events {
 			if e.Kind == engine.Text && !s.wait(ctx) {
-				yield(engine.Event{Kind: engine.Finished, Result: engine.Result{Reason: engine.ReasonCancelled, IDs: s.sent(e)}}, nil)
+				r := engine.Result{Reason: engine.ReasonCancelled, IDs: s.sent(e)}
+				yield(engine.Event{Kind: engine.Finished, Result: r}, nil)
 				return
 			}
 			if !yield(e, nil) {
@@ -87,17 +88,6 @@ func (s *script) wait(ctx context.Context) bool {
 		}
 	}
 	return ctx.Err() == nil
-}
-
-// last is the request that came last.
-func (s *script) last(t *testing.T) engine.Request {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.requests) == 0 {
-		t.Fatal("the engine was asked nothing")
-	}
-	return s.requests[len(s.requests)-1]
 }
 
 func (s *script) asked() int {

@@ -146,7 +146,7 @@ func (s *Server) Run(ctx context.Context) error {
 		_ = h.Close() // what is left is given up
 	}
 	for range running {
-		<-ended
+		_ = <-ended // it was told to end
 	}
 	return err
 }

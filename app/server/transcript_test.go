@@ -88,17 +88,17 @@ func broken() *script {
 func unread(err error) *script { return &script{err: err} }
 
 func TestTranscripts(t *testing.T) {
-	const stream = `"stream":true,`
+	const stream, usage = `"stream":true,`, `"stream_options":{"include_usage":true},`
 	for _, c := range []struct {
 		name, body string
 		script     *script
 	}{
 		{"plain", `{` + hello + `}`, say("Hi", " there", "!")},
 		{"plain-stream", `{` + stream + hello + `}`, say("Hi", " there", "!")},
-		{"usage-stream", `{"stream_options":{"include_usage":true},` + stream + hello + `}`, say("Hi", " there", "!")},
+		{"usage-stream", `{` + usage + stream + hello + `}`, say("Hi", " there", "!")},
 		{"no-usage-stream", `{"stream_options":{"include_usage":false},` + stream + hello + `}`, say("Hi")},
 		{"thinking", `{"logprobs":true,` + hello + `}`, thinker()},
-		{"thinking-stream", `{"logprobs":true,"stream_options":{"include_usage":true},` + stream + hello + `}`, thinker()},
+		{"thinking-stream", `{"logprobs":true,` + usage + stream + hello + `}`, thinker()},
 		{"cut-thinking", `{"max_tokens":2,` + hello + `}`, cutThinker()},
 		{"cut-thinking-stream", `{"max_tokens":2,` + stream + hello + `}`, cutThinker()},
 		{"held", `{"stop":"\nUser:","logprobs":true,` + hello + `}`, holder()},
@@ -112,7 +112,7 @@ func TestTranscripts(t *testing.T) {
 		{"broken-stream", `{` + stream + hello + `}`, broken()},
 		{"window", `{` + hello + `}`, unread(&engine.WindowError{Prompt: 5000, Window: 4096})},
 		{"window-stream", `{` + stream + hello + `}`, unread(&engine.WindowError{Prompt: 5000, Window: 4096})},
-		{"template-stream", `{` + stream + hello + `}`, unread(&engine.PromptError{Err: errors.New("the template refuses: no")})},
+		{"template-stream", `{` + stream + hello + `}`, unread(&engine.PromptError{Err: errors.New("it is refused")})},
 		{"closed-stream", `{` + stream + hello + `}`, unread(engine.ErrClosed)},
 		{"full-stream", `{` + stream + hello + `}`, unread(&sched.FullError{Waiting: 16, Retry: 2500e6})},
 		{"refused", `{"tools":[{"type":"function"}],` + hello + `}`, say("Hi")},
