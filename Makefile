@@ -13,7 +13,7 @@ FUZZTIME ?= 5m
 export CGO_ENABLED ?= 0
 
 .PHONY: help setup run build kernels test race check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
-	bench-peer golden ui-build run-ui ui-test app app-darwin vet-darwin api-check api-facts clean
+	bench-peer api-test golden ui-build run-ui ui-test app app-darwin vet-darwin api-check api-facts clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -86,6 +86,9 @@ bench: kernels ## Run the benchmarks
 
 bench-peer: build ## Compare with mlx-lm on this processor (own Python environment under build/; ARGS="--pairs 9")
 	@packaging/bench-peer.sh $(ARGS)
+
+api-test: build ## Test and measure the API with OpenAI's client for Python and with curl (own environment under build/)
+	@packaging/api-test.sh --sotto $(BIN)
 
 golden: kernels ## Rewrite golden files from the present output; look at the difference before committing
 	$(GO) test ./... -update

@@ -17,7 +17,8 @@ if [ "$(cat $venv/ready 2>/dev/null)" != "$want" ]; then
   fi
   echo "Installing $want into $venv ..."
   if ! $venv/bin/python -m pip install --quiet --disable-pip-version-check "$want" 2>build/api/pip.log; then
-    if grep -qE 'ConnectionError|ConnectTimeout|ReadTimeout|NameResolution|ProxyError|SSLError|Max retries' build/api/pip.log; then
+    unreachable='ConnectionError|ConnectTimeout|ReadTimeout|NameResolution|ProxyError|SSLError|Max retries'
+    if grep -qE "$unreachable" build/api/pip.log; then
       echo "api-test: SKIPPED, PyPI cannot be reached (build/api/pip.log says how)."
       exit 0
     fi
