@@ -83,7 +83,6 @@ func (w *windows) build() {
 	w.app.SetMainMenu(newMainMenu(w))
 	w.status = newStatus(w.scope, w.port.Send)
 	w.service = newService(w.scope, w.port.Send)
-	w.app.SetServicesProvider(w.service.provider)
 }
 
 // start begins to draw and to obey.
@@ -103,6 +102,7 @@ func (w *windows) start() {
 			done.Wait()
 		}
 	}()
+	w.app.SetServicesProvider(w.service.provider)
 	w.port.Send(screen.OpenWindow{})
 }
 

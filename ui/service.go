@@ -62,6 +62,9 @@ func newService(s *kit.Scope, send func(screen.Msg)) *service {
 	return v
 }
 
+// modalMode is NSModalPanelRunLoopMode: the main queue is served in it, other calls of services are not.
+const modalMode foundation.RunLoopMode = "NSModalPanelRunLoopMode"
+
 // serviceReplaces is the NSUserData of a service that gives text back.
 const serviceReplaces = "replace"
 
@@ -92,7 +95,7 @@ func (s *service) serve(c *call) {
 	for deadline := time.Now().Add(serviceWait); !c.done && time.Now().Before(deadline); {
 		objc.WithAutoreleasePool(func() {
 			e := app.NextEventMatchingMaskUntilDateInModeDequeue(appkit.EventMaskAny,
-				foundation.Date_DateWithTimeIntervalSinceNow(0.1), foundation.DefaultRunLoopMode, true)
+				foundation.Date_DateWithTimeIntervalSinceNow(0.1), modalMode, true)
 			if !e.IsNil() {
 				app.SendEvent(e)
 			}

@@ -5,7 +5,8 @@
 int main(int argc, char **argv) {
   NSAutoreleasePool *pool = [NSAutoreleasePool new];
   if (argc != 3) return 2;
-  [NSApplication sharedApplication];
+  NSArray *text = [NSArray arrayWithObject:NSStringPboardType];
+  [[NSApplication sharedApplication] registerServicesMenuSendTypes:text returnTypes:text];
   NSPasteboard *board = [NSPasteboard pasteboardWithUniqueName];
   [board declareTypes:[NSArray arrayWithObject:NSStringPboardType] owner:nil];
   [board setString:[NSString stringWithUTF8String:argv[2]] forType:NSStringPboardType];

@@ -12,7 +12,7 @@ echo "$(id -gn):x:$(id -g):" > "$home/group"
 app=$home/GNUstep/Applications/Sotto.app # for make_services, which follows no links to folders
 mkdir -p "$app/Resources"
 cp "$rig/Info-gnustep.plist" "$app/Resources/"
-ln -sf "$work/Sotto.app/Sotto" "$app/Sotto"
+[ "$app/Sotto" -ef "$work/Sotto.app/Sotto" ] || ln -sf "$work/Sotto.app/Sotto" "$app/Sotto"
 {
   echo '{'
   set_() { echo "  $1 = \"$2\";"; }
