@@ -65,7 +65,9 @@ func (s *Server) Handler() http.Handler {
 			id: fmt.Sprintf("req_%016x", s.config.Draw()),
 		}
 		begin := s.config.Now()
-		_ = c.control.SetReadDeadline(time.Now().Add(s.limits.Read)) // an unread body is bounded too
+		if r.ContentLength != 0 { // read or not; net/http lifts the limit when the body is over
+			_ = c.control.SetReadDeadline(time.Now().Add(s.limits.Read))
+		}
 		c.extend()
 		h := w.Header()
 		h.Set("X-Request-Id", c.id)
@@ -158,8 +160,6 @@ func (c *call) body() ([]byte, error) {
 	case err != nil:
 		return nil, errGone
 	}
-	// From now on reading only tells whether the client is still there.
-	_ = c.control.SetReadDeadline(time.Time{})
 	return data, nil
 }
 

@@ -45,6 +45,18 @@ func TestBodySize(t *testing.T) {
 	}
 }
 
+// TestLargeBodiesAreTold holds that a client that is still sending gets the answer, not a broken connection.
+func TestLargeBodiesAreTold(t *testing.T) {
+	r := serve(t, say("Hi"), func(c *Config, _ *sched.Options) { c.Limits.Body = 4 << 20 })
+	body := strings.Repeat("x", 16<<20)
+	for range 3 {
+		got, err := r.try(t.Context(), http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
+		if err != nil || got.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("got %d, %v", got.status, err)
+		}
+	}
+}
+
 // dial opens a connection that gives up at the end of the test.
 func (r *rig) dial(t *testing.T) net.Conn {
 	t.Helper()
