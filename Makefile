@@ -6,6 +6,7 @@ FAST  := engine/gpu/host/lib/fast/sotto.so
 EXACT := build/kernels/exact.so
 TOOLS := $(CURDIR)/build/tools
 LINT  := $(TOOLS)/golangci-lint
+LINTED ?= ./...
 KERNEL_SOURCES := $(shell find kernels -type f -not -path '*/testdata/*')
 ARGS  ?=
 FUZZTIME ?= 5m
@@ -71,7 +72,7 @@ fmt-check: $(LINT) ## Fail on unformatted files
 	$(LINT) fmt --diff ./...
 
 lint: $(LINT) ## Run the linters
-	$(LINT) run ./...
+	$(LINT) run $(LINTED)
 	$(GO) mod tidy -diff
 
 $(LINT):

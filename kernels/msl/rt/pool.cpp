@@ -142,8 +142,8 @@ static void wait_done(uint32_t total) {
     if (done == total) return;
     if (spin(&pool.done, done, &pool.caller_spin)) continue;
     __atomic_store_n(&pool.caller_sleeps, 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&pool.done, __ATOMIC_SEQ_CST) != total)
-      futex_wait(&pool.done, __atomic_load_n(&pool.done, __ATOMIC_SEQ_CST));
+    // The value slept on is the one that was compared: a second look might see total, whose wake-up has gone by.
+    for (uint32_t now; (now = __atomic_load_n(&pool.done, __ATOMIC_SEQ_CST)) != total;) futex_wait(&pool.done, now);
     __atomic_store_n(&pool.caller_sleeps, 0, __ATOMIC_RELAXED);
     return;
   }
