@@ -59,6 +59,7 @@ type File struct {
 	base    uint64 // address of the image
 	offsets bool   // pointers in the file are offsets from base
 	chained bool   // pointers in the file carry more than an address
+	read    int    // bytes of records read so far
 }
 
 // Protocol is the record of an Objective-C protocol.

@@ -160,7 +160,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(hello(f)[:20000])
+	f.Add(hello(f))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		if m, err := macho.Read(bytes.NewReader(b)); err == nil {
 			m.Faults(macho.Want{})

@@ -8,8 +8,10 @@ import (
 	"strings"
 )
 
-// limit bounds counts read from a file.
-const limit = 1 << 16
+const (
+	limit  = 1 << 16 // bounds counts read from a file
+	budget = 1 << 24 // bounds how many bytes of records are read in all: lists may overlap
+)
 
 // readFixups finds out how pointers in the file are written: LC_DYLD_CHAINED_FIXUPS says so for every segment.
 func (f *File) readFixups(offset, size uint32) error {
@@ -60,6 +62,9 @@ func (f *File) target(v uint64) uint64 {
 
 // bytes reads n bytes at an address.
 func (f *File) bytes(address uint64, n int) ([]byte, error) {
+	if f.read += n; f.read > budget {
+		return nil, errors.New("the protocols' records do not end")
+	}
 	for _, s := range f.file.Sections {
 		if address >= s.Addr && address-s.Addr < s.Size && uint64(n) <= s.Size-(address-s.Addr) && s.Offset != 0 {
 			b := make([]byte, n)
