@@ -73,8 +73,9 @@ func basicKind(b *types.Basic) string {
 		return "p"
 	case types.Uintptr:
 		return "w" // a pointer or a word
+	default:
+		return ""
 	}
-	return ""
 }
 
 // isObject tells whether values of a type hold an Objective-C object: those of darwinkit have Ptr, those of purego are

@@ -54,7 +54,7 @@ func Write(app, binary, infoPath string) error {
 		b    []byte
 		mode fs.FileMode
 	}{
-		{"Info.plist", b, 0o644},
+		{infoName, b, 0o644},
 		{"PkgInfo", []byte("APPL????"), 0o644},
 		{"MacOS/" + info.Executable, program, 0o755},
 		{"Resources/" + info.Icon + ".icns", picture, 0o644},
@@ -72,7 +72,7 @@ func Write(app, binary, infoPath string) error {
 
 // InfoOf reads a bundle's Info.plist.
 func InfoOf(app string) (Info, error) {
-	b, err := os.ReadFile(filepath.Join(app, "Contents", "Info.plist"))
+	b, err := os.ReadFile(filepath.Join(app, "Contents", infoName))
 	if err != nil {
 		return Info{}, err
 	}

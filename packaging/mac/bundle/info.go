@@ -14,6 +14,8 @@ import (
 // MinimumSystem is the oldest macOS that Sotto asks for: the first whose Metal language has bfloat.
 const MinimumSystem = "14.0"
 
+const infoName = "Info.plist"
+
 // Info is what the other steps need of Info.plist.
 type Info struct {
 	Executable string
@@ -67,11 +69,11 @@ func (f *faults) is(ok bool, format string, a ...any) {
 func ReadInfo(b []byte) (Info, error) {
 	v, err := plist.Decode(b)
 	if err != nil {
-		return Info{}, fmt.Errorf("Info.plist: %w", err)
+		return Info{}, fmt.Errorf("%s: %w", infoName, err)
 	}
 	d, ok := v.(map[string]any)
 	if !ok {
-		return Info{}, fmt.Errorf("Info.plist: no dict")
+		return Info{}, fmt.Errorf("%s: no dict", infoName)
 	}
 	var f faults
 	f.is(!bytes.Contains(b, []byte("\r")), "has carriage returns")
@@ -98,7 +100,7 @@ func ReadInfo(b []byte) (Info, error) {
 	info.Services = f.services(d["NSServices"], name)
 	if len(f) > 0 {
 		slices.Sort(f)
-		return info, fmt.Errorf("Info.plist: %s", strings.Join(f, "; "))
+		return info, fmt.Errorf("%s: %s", infoName, strings.Join(f, "; "))
 	}
 	return info, nil
 }

@@ -15,8 +15,16 @@ var entries = []struct {
 	size int
 	argb bool
 }{
-	{"ic04", 16, true}, {"ic05", 32, true}, {"ic11", 32, false}, {"ic12", 64, false}, {"ic07", 128, false},
-	{"ic13", 256, false}, {"ic08", 256, false}, {"ic14", 512, false}, {"ic09", 512, false}, {"ic10", 1024, false},
+	{"ic04", 16, true},
+	{"ic05", 32, true},
+	{"ic11", 32, false},
+	{"ic12", 64, false},
+	{"ic07", 128, false},
+	{"ic13", 256, false},
+	{"ic08", 256, false},
+	{"ic14", 512, false},
+	{"ic09", 512, false},
+	{"ic10", 1024, false},
 }
 
 // File returns the icon as an .icns file.

@@ -22,7 +22,7 @@ func Verify(app, name, identifier string) error {
 	}
 	info, resources, b := read("Info.plist"), read("_CodeSignature", "CodeResources"), read("MacOS", name)
 	if info == nil || resources == nil || b == nil {
-		return errors.New("Info.plist, CodeResources or the binary cannot be read")
+		return errors.New("cannot read Info.plist, CodeResources or the binary")
 	}
 	want, err := seal(contents)
 	if err != nil {
