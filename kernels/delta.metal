@@ -83,13 +83,21 @@ kernel void delta_step(constant DeltaParams& p [[buffer(0)]], device const StepB
     k[i] = part[D + delta_key(l, i)];
   }
   delta_read<M>(&state[0], cols, l);
-  const float o = delta_rule<M>(&state[0], &q[0], &k[0], delta_dot<M>(&q[0], &k[0]), gate, part[2 * D + col]);
+  const float v[1] = {part[2 * D + col]};
+  float o[1];
+  delta_rule<1, M>(&state[0], &q[0], &k[0], delta_dot<M>(&q[0], &k[0]), gate, v, o);
   delta_write<M>(cols, &state[0], l);
-  if (l == 0) out[col] = o;
+  if (l == 0) out[col] = o[0];
 #else
   const float qk = delta_dot<M>(part, part + D);
-  for (uint c = 0; c < LANE_COLS; c++) {
-    out[col + c] = delta_rule<M>(cols + c * D, part, part + D, qk, gate, part[2 * D + col + c]);
+  for (uint c = 0; c < LANE_COLS; c += RULE_COLS) {
+    for (uint i = 0; i < RULE_COLS * D; i += 16) msl_prefetch(cols + (c + RULE_COLS) * D + i);  // the next columns
+    float v[RULE_COLS], o[RULE_COLS];
+    VEC_LOOP
+    for (uint e = 0; e < RULE_COLS; e++) v[e] = part[2 * D + col + c + e];
+    delta_rule<RULE_COLS, M>(cols + c * D, part, part + D, qk, gate, v, o);
+    VEC_LOOP
+    for (uint e = 0; e < RULE_COLS; e++) out[col + c + e] = o[e];
   }
 #endif
   threadgroup_barrier(mem_flags::mem_threadgroup);  // all columns are made

@@ -119,9 +119,15 @@ kernel void delta_scan(constant DeltaParams& p [[buffer(0)]], device const StepB
       const float2 gate = float2(g[0], g[1]);
       const float qk = delta_dot<M>(&q[0], &k[0]);
       LANE_LOOP
-      for (uint c = 0; c < LANE_COLS; c++) {
-        const float o = delta_rule<M>(&state[c * M], &q[0], &k[0], qk, gate, float(row[v_at + col + c]));
-        if (l == 0) out[i * D + col + c] = o;
+      for (uint c = 0; c < LANE_COLS; c += RULE_COLS) {
+        float v[RULE_COLS], o[RULE_COLS];
+        VEC_LOOP
+        for (uint e = 0; e < RULE_COLS; e++) v[e] = float(row[v_at + col + c + e]);
+        delta_rule<RULE_COLS, M>(&state[c * M], &q[0], &k[0], qk, gate, v, o);
+        if (l == 0) {
+          VEC_LOOP
+          for (uint e = 0; e < RULE_COLS; e++) out[i * D + col + c + e] = o[e];
+        }
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);  // the outputs of n rows are made

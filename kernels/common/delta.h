@@ -7,9 +7,9 @@
 #include "simd.h"
 #include "vmath.h"
 
-constant constexpr uint COL_LANES = SIMD == 1 ? 1 : 4;             // lanes that share a value column
-constant constexpr uint LANE_COLS = SIMD == 1 ? 8 : 1;             // columns of a lane: 8 a simdgroup
-constant constexpr uint COL_SUMS = SIMD == 1 ? 4 : 1;              // by eight: partial sums of a product
+constant constexpr uint COL_LANES = SIMD == 1 ? 1 : 4;  // lanes that share a value column
+constant constexpr uint LANE_COLS = SIMD == 1 ? 8 : 1;  // columns of a lane: 8 a simdgroup
+constant constexpr uint RULE_COLS = SIMD == 1 ? 4 : 1;  // of these, columns that the delta rule takes at once
 constant constexpr uint SIMD_COLS = LANE_COLS * SIMD / COL_LANES;  // 8
 
 // The four rows that a convolution reads, oldest first, each at the first channel of a head.
@@ -124,55 +124,51 @@ inline float delta_dot(K q, K k) {
   return group_sum<COL_LANES>(sum8(p));
 }
 
-// The delta rule on one column of the state, of which a lane has N values at s. Returns the column's output:
+// The delta rule on C columns of the state, of which a lane has N values each, at s, s + N, ... v and o are the
+// columns' inputs and outputs:
 //
 //	d = (v - g S k) beta;   S' = g S + d k^T;   o = S' q = g S q + d (k . q)
 //
-// Both products with the old state are taken in one reading of it. S points to device or thread memory, K to
-// threadgroup or thread memory.
-template <uint N, typename S, typename K>
-inline float delta_rule(S s, K q, K k, float qk, float2 gate, float v) {
-  float a[COL_SUMS][8], b[COL_SUMS][8];
+// Both products with the old state are taken in one reading of it. No column's result depends on C: several at a time
+// share the reading of q and k and keep a vector unit busy. S points to device or thread memory, K to threadgroup or
+// thread memory.
+template <uint C, uint N, typename S, typename K>
+inline void delta_rule(S s, K q, K k, float qk, float2 gate, thread const float (&v)[C], thread float (&o)[C]) {
+  float a[C][8], b[C][8], d[C];
 #pragma clang loop unroll(full)
-  for (uint u = 0; u < COL_SUMS; u++) {
+  for (uint c = 0; c < C; c++) {
     VEC_LOOP
-    for (uint e = 0; e < 8; e++) a[u][e] = b[u][e] = 0.0f;
+    for (uint e = 0; e < 8; e++) a[c][e] = b[c][e] = 0.0f;
   }
-  LANE_LOOP
-  for (uint i = 0; i < N; i += 8 * COL_SUMS) {
-#pragma clang loop unroll(full)
-    for (uint u = 0; u < COL_SUMS; u++) {
-      VEC_LOOP
-      for (uint e = 0; e < 8; e++) {
-        const float x = s[i + 8 * u + e];
-        a[u][e] = fma(x, k[i + 8 * u + e], a[u][e]);
-        b[u][e] = fma(x, q[i + 8 * u + e], b[u][e]);
-      }
-    }
-  }
-#pragma clang loop unroll(full)
-  for (uint n = COL_SUMS / 2; n > 0; n /= 2) {
-#pragma clang loop unroll(full)
-    for (uint u = 0; u < n; u++) {
-      VEC_LOOP
-      for (uint e = 0; e < 8; e++) {
-        a[u][e] += a[u + n][e];
-        b[u][e] += b[u + n][e];
-      }
-    }
-  }
-  const float m = group_sum<COL_LANES>(sum8(a[0]));
-  const float w = group_sum<COL_LANES>(sum8(b[0]));
-  const float g = gate.x, d = (v - g * m) * gate.y;
   LANE_LOOP
   for (uint i = 0; i < N; i += 8) {
-    float x[8];  // keeps stores apart from loads that they might alias
-    VEC_LOOP
-    for (uint e = 0; e < 8; e++) x[e] = fma(k[i + e], d, g * s[i + e]);
-    VEC_LOOP
-    for (uint e = 0; e < 8; e++) s[i + e] = x[e];
+#pragma clang loop unroll(full)
+    for (uint c = 0; c < C; c++) {
+      VEC_LOOP
+      for (uint e = 0; e < 8; e++) {
+        const float x = s[c * N + i + e];
+        a[c][e] = fma(x, k[i + e], a[c][e]);
+        b[c][e] = fma(x, q[i + e], b[c][e]);
+      }
+    }
   }
-  return fma(d, qk, g * w);
+  const float g = gate.x;
+#pragma clang loop unroll(full)
+  for (uint c = 0; c < C; c++) {
+    d[c] = (v[c] - g * group_sum<COL_LANES>(sum8(a[c]))) * gate.y;
+    o[c] = fma(d[c], qk, g * group_sum<COL_LANES>(sum8(b[c])));
+  }
+  LANE_LOOP
+  for (uint i = 0; i < N; i += 8) {
+#pragma clang loop unroll(full)
+    for (uint c = 0; c < C; c++) {
+      float x[8];  // keeps stores apart from loads that they might alias
+      VEC_LOOP
+      for (uint e = 0; e < 8; e++) x[e] = fma(k[i + e], d[c], g * s[c * N + i + e]);
+      VEC_LOOP
+      for (uint e = 0; e < 8; e++) s[c * N + i + e] = x[e];
+    }
+  }
 }
 
 // Gated RMS norm of one head by one simdgroup: y = o / sqrt(mean(o^2) + eps) * w * silu(z), one rounding.

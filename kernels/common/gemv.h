@@ -84,6 +84,9 @@ METAL_FUNC void add_chunk(W w, thread const ulong* row, uint K, uint k, thread c
   float d[S][M][8];
   UNROLL for (uint a = 0; a < S; a++) {
     q[a] = fetch(w, row[a], K, k);
+#if SIMD == 1
+    msl_prefetch(q[a].p + 4 * K);  // the same chunk eight rows on, the next threadgroup's: rows are short streams
+#endif
     UNROLL for (uint m = 0; m < M; m++) { OCT for (uint i = 0; i < 8; i++) d[a][m][i] = 0.0f; }
   }
   UNROLL for (uint t = 0; t < B; t++) {
@@ -104,7 +107,8 @@ template <typename W, typename T, uint R, uint M>
 inline void row_dot(W w, RowIds<R> ids, uint K, RowPtrs<T, M> x, uint lane, thread float (&sum)[R][M]) {
   constexpr uint V = W::CHUNK;
   constexpr uint P = SIMD > 1 ? 1 : 8;
-  constexpr uint S = M <= 2 && R % (4 / M) == 0 ? 4 / M : 1;  // rows at a time, for four chains of fma
+  // Rows at a time: four chains of fma, or at width 1, where a chain is one register, 2 M of them.
+  constexpr uint S = M <= 2 && R % (4 / M) == 0 ? 4 / M : (SIMD == 1 && R % 2 == 0 ? 2 : 1);
   float acc[R][M][P];
   UNROLL for (uint j = 0; j < R * M; j++) { OCT for (uint i = 0; i < P; i++) acc[j / M][j % M][i] = 0.0f; }
   for (uint k = lane * V; k < K; k += SIMD * V) {

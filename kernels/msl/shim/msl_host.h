@@ -73,6 +73,9 @@ MSL_FN ulong msl_ballot(bool b, const char* file, unsigned line) {
 #endif
 }  // namespace metal
 
+// Asks for the cache line at an address that will be read soon. Any address will do.
+MSL_FN void msl_prefetch(const void* p) { __builtin_prefetch(p); }
+
 // What a kernel is told about its place.
 struct msl_ctx {
   msl_fiber* f;
