@@ -58,17 +58,20 @@ func TestPick(t *testing.T) {
 		want   []string // which session was given what
 	}{
 		{
-			"a conversation stays with its session", engine.ReasonStop, []int32{7},
+			"a conversation stays with its session", engine.ReasonStop,
+			[]int32{7},
 			[]string{"a", "x", "a re:a b", "x re:x y", "a re:a b re:b c"},
 			[]string{"1 a[]", "2 x[]", "1 a[] re:a[7] b[]", "2 x[] re:x[7] y[]", "1 a[] re:a[7] b[] re:b[7] c[]"},
 		},
 		{
-			"another answer is another conversation", engine.ReasonStop, []int32{7},
+			"another answer is another conversation", engine.ReasonStop,
+			[]int32{7},
 			[]string{"a", "a other b"},
 			[]string{"1 a[]", "2 a[] other[] b[]"},
 		},
 		{
-			"the one used longest ago goes", engine.ReasonStop, []int32{7},
+			"the one used longest ago goes", engine.ReasonStop,
+			[]int32{7},
 			[]string{"a", "b", "a re:a c", "d", "b re:b e"},
 			[]string{"1 a[]", "2 b[]", "1 a[] re:a[7] c[]", "2 d[]", "1 b[] re:b[] e[]"},
 		},
@@ -83,12 +86,14 @@ func TestPick(t *testing.T) {
 			[]string{"1 a[] b[] c[]", "2 x[]", "1 a[] b[] c[]"},
 		},
 		{
-			"a part of an answer goes on", engine.ReasonCancelled, []int32{7},
+			"a part of an answer goes on", engine.ReasonCancelled,
+			[]int32{7},
 			[]string{"a", "a re:a b", "a"},
 			[]string{"1 a[]", "1 a[] re:a[7] b[]", "2 a[]"},
 		},
 		{
-			"text without messages", engine.ReasonStop, []int32{7},
+			"text without messages", engine.ReasonStop,
+			[]int32{7},
 			[]string{"", "a", ""},
 			[]string{"1", "2 a[]", "1"},
 		},

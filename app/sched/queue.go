@@ -106,7 +106,7 @@ func New(open func() Generator, o Options) *Queue {
 		o.Changed = func(Status) {}
 	}
 	q := &Queue{options: o, pool: pool{open: open, size: max(o.Sessions, 1)}}
-	q.ctx, q.cancel = context.WithCancel(context.Background()) //nolint:contextcheck // it lives until Close
+	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
 }
 
@@ -118,7 +118,8 @@ func (q *Queue) Submit(ctx context.Context, j Job) iter.Seq2[engine.Event, error
 	return func(yield func(engine.Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(q.ctx, func() { cancel(engine.ErrClosed) })()
+		closed := func() { cancel(engine.ErrClosed) }
+		defer context.AfterFunc(q.ctx, closed)() //nolint:contextcheck // the queue's end, not the caller's
 		t, err := q.enter(ctx, j)
 		if err != nil {
 			yield(settled(ctx, err))
@@ -182,13 +183,14 @@ func (q *Queue) place(t *turn) error {
 	return nil
 }
 
-// leave gives up a place, whether the turn has begun or not, and begins the next turn if it had.
+// leave gives up a place, whether the turn has begun or not, and begins the next turn if it had. Once the queue is
+// closed no turn begins any more: what waits leaves by itself.
 func (q *Queue) leave(t *turn) {
 	q.mu.Lock()
 	if q.serving == t {
 		q.serving = nil
 		for i := range q.waiting {
-			if list := q.waiting[i]; len(list) > 0 && q.serving == nil {
+			if list := q.waiting[i]; len(list) > 0 && q.serving == nil && !q.closed {
 				q.serving, q.waiting[i] = list[0], list[1:]
 				close(q.serving.begin)
 			}

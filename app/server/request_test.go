@@ -213,7 +213,8 @@ func TestMessages(t *testing.T) {
 			"roles", `{"role":"developer","content":"d"},{"role":"system","content":"s"},` +
 				`{"role":"user","content":"u","name":"Ann"}`,
 			[]engine.Message{
-				{Role: "developer", Content: "d"}, {Role: "system", Content: "s"},
+				{Role: "developer", Content: "d"},
+				{Role: "system", Content: "s"},
 				{Role: "user", Content: "u", Name: "Ann"},
 			},
 		},
@@ -241,7 +242,8 @@ func TestMessages(t *testing.T) {
 				`{"function":{"name":"f","arguments":{"a":1}}},{"function":{"name":"g","arguments":""}},` +
 				`{"function":{"name":"h"}}]}`,
 			[]engine.Message{{Role: "assistant", ToolCalls: []engine.ToolCall{
-				{Name: "f", Arguments: json.RawMessage(`{"a":1}`)}, {Name: "g", Arguments: json.RawMessage(`{}`)},
+				{Name: "f", Arguments: json.RawMessage(`{"a":1}`)},
+				{Name: "g", Arguments: json.RawMessage(`{}`)},
 				{Name: "h", Arguments: json.RawMessage(`{}`)},
 			}}},
 		},
@@ -250,7 +252,8 @@ func TestMessages(t *testing.T) {
 				`{"role":"assistant","reasoning":"q"},` +
 				`{"role":"assistant","content":"c","tool_calls":null,"function_call":null,"refusal":null,"audio":null}`,
 			[]engine.Message{
-				{Role: "assistant", Content: "c", Reasoning: "r"}, {Role: "assistant", Reasoning: "q"},
+				{Role: "assistant", Content: "c", Reasoning: "r"},
+				{Role: "assistant", Reasoning: "q"},
 				{Role: "assistant", Content: "c"},
 			},
 		},

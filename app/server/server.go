@@ -146,7 +146,7 @@ func (s *Server) Run(ctx context.Context) error {
 		_ = h.Close() // what is left is given up
 	}
 	for range running {
-		_ = <-ended // it was told to end
+		<-ended //nolint:errcheck // it was told to end
 	}
 	return err
 }

@@ -1,22 +1,21 @@
-package server
+//go:build !race
+
+package apitest
 
 import (
 	"context"
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/shared"
 
 	"sotto/app/sched"
+	"sotto/engine"
 )
-
-// openaiClient is OpenAI's own client for Go, pointed at the server.
-func (r *rig) openaiClient() openai.Client {
-	return openai.NewClient(option.WithBaseURL(r.url+"/v1/"), option.WithAPIKey("none"), option.WithMaxRetries(0))
-}
 
 func params(text string) openai.ChatCompletionNewParams {
 	return openai.ChatCompletionNewParams{
@@ -28,19 +27,18 @@ func params(text string) openai.ChatCompletionNewParams {
 }
 
 func TestOpenAIClient(t *testing.T) {
-	r, _ := open(t, "", nil)
-	client := r.openaiClient()
+	r := builtin(t)
 	p := params("Who are you?")
 	p.Logprobs, p.TopLogprobs, p.Seed = openai.Bool(true), openai.Int(3), openai.Int(-5)
 	p.MaxCompletionTokens = openai.Int(500)
 	p.Stop.OfStringArray = []string{"never said", "\x00"}
-	whole, err := client.Chat.Completions.New(t.Context(), p)
+	whole, err := r.Chat.Completions.New(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	choice := whole.Choices[0]
 	if choice.FinishReason != "stop" || choice.Message.Content == "" || choice.Message.Role != "assistant" ||
-		whole.Model != "qwen-tiny" || whole.Created != now.Unix() || whole.Usage.PromptTokens == 0 ||
+		whole.Model != "qwen-tiny" || whole.Created < r.since.Unix() || whole.Usage.PromptTokens == 0 ||
 		whole.Usage.TotalTokens != whole.Usage.PromptTokens+whole.Usage.CompletionTokens {
 		t.Errorf("got %s", whole.RawJSON())
 	}
@@ -56,7 +54,7 @@ func TestOpenAIClient(t *testing.T) {
 	}
 
 	p.StreamOptions.IncludeUsage = openai.Bool(true)
-	stream := client.Chat.Completions.NewStreaming(t.Context(), p)
+	stream := r.Chat.Completions.NewStreaming(t.Context(), p)
 	var all openai.ChatCompletionAccumulator
 	for stream.Next() {
 		if !all.AddChunk(stream.Current()) {
@@ -74,13 +72,12 @@ func TestOpenAIClient(t *testing.T) {
 }
 
 func TestOpenAIClientLeaves(t *testing.T) {
-	r, _ := open(t, "", nil)
-	client := r.openaiClient()
+	r := builtin(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p := params("Tell me a story.")
 	p.Temperature, p.TopP, p.Seed = openai.Float(2), openai.Float(1), openai.Int(4)
-	stream := client.Chat.Completions.NewStreaming(ctx, p, option.WithJSONSet("top_k", 0))
+	stream := r.Chat.Completions.NewStreaming(ctx, p, option.WithJSONSet("top_k", 0))
 	for range 5 {
 		if !stream.Next() {
 			t.Fatal(stream.Err())
@@ -88,39 +85,41 @@ func TestOpenAIClientLeaves(t *testing.T) {
 	}
 	cancel()
 	stream.Close()
-	eventually(t, "idle", func() bool { return r.queue.Status() == sched.Status{} })
-	if _, err := client.Chat.Completions.New(t.Context(), params("Hello!")); err != nil {
+	for begin := time.Now(); r.queue.Status() != (sched.Status{}); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > time.Second {
+			t.Fatal("the engine works on")
+		}
+	}
+	if _, err := r.Chat.Completions.New(t.Context(), params("Hello!")); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestOpenAIClientErrors(t *testing.T) {
-	r := serve(t, broken(), nil)
-	client := r.openaiClient()
+	r := serve(t, broken{}, engine.Info{Window: 4096}, nil)
 	for name, c := range map[string]struct {
 		change      func(*openai.ChatCompletionNewParams)
 		status      int
 		param, code string
 	}{
 		"model":  {func(p *openai.ChatCompletionNewParams) { p.Model = "gpt-5" }, 404, "model", "model_not_found"},
-		"n":      {func(p *openai.ChatCompletionNewParams) { p.N = openai.Int(2) }, 400, "n", unsupported},
-		"engine": {func(p *openai.ChatCompletionNewParams) {}, 500, "", engineError},
+		"n":      {func(p *openai.ChatCompletionNewParams) { p.N = openai.Int(2) }, 400, "n", "unsupported_parameter"},
+		"engine": {func(*openai.ChatCompletionNewParams) {}, 500, "", "engine_error"},
 		"tools": {func(p *openai.ChatCompletionNewParams) {
 			p.Tools = []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(
 				shared.FunctionDefinitionParam{Name: "f"})}
-		}, 400, "tools", unsupported},
+		}, 400, "tools", "unsupported_parameter"},
 		"image": {func(p *openai.ChatCompletionNewParams) {
 			image := openai.ChatCompletionContentPartImageImageURLParam{URL: "data:"}
 			p.Messages = append(p.Messages, openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{
 				openai.TextContentPart("look"), openai.ImageContentPart(image),
 			}))
-		}, 400, "messages[2].content[1].type", unsupported},
+		}, 400, "messages[2].content[1].type", "unsupported_parameter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := params("Hi")
-			p.Model = "test-model"
 			c.change(&p)
-			_, err := client.Chat.Completions.New(t.Context(), p)
+			_, err := r.Chat.Completions.New(t.Context(), p)
 			var e *openai.Error
 			if !errors.As(err, &e) || e.StatusCode != c.status || e.Param != c.param || e.Code != c.code ||
 				e.Message == "" {
@@ -129,8 +128,7 @@ func TestOpenAIClientErrors(t *testing.T) {
 		})
 	}
 	p := params("Hi")
-	p.Model = "test-model"
-	stream := client.Chat.Completions.NewStreaming(t.Context(), p)
+	stream := r.Chat.Completions.NewStreaming(t.Context(), p)
 	n := 0
 	for stream.Next() {
 		n++
@@ -141,17 +139,16 @@ func TestOpenAIClientErrors(t *testing.T) {
 }
 
 func TestOpenAIClientModels(t *testing.T) {
-	r := serve(t, say("Hi"), nil)
-	client := r.openaiClient()
-	page, err := client.Models.List(t.Context())
-	if err != nil || len(page.Data) != 1 || page.Data[0].ID != "test-model" || page.Data[0].OwnedBy != "sotto" {
+	r := serve(t, broken{}, engine.Info{Window: 4096}, nil)
+	page, err := r.Models.List(t.Context())
+	if err != nil || len(page.Data) != 1 || page.Data[0].ID != "qwen-tiny" || page.Data[0].OwnedBy != "sotto" {
 		t.Errorf("got %+v, %v", page, err)
 	}
-	m, err := client.Models.Get(t.Context(), "test-model")
-	if err != nil || m.ID != "test-model" || m.Created != now.Unix() {
+	m, err := r.Models.Get(t.Context(), "qwen-tiny")
+	if err != nil || m.ID != "qwen-tiny" || m.Created != r.since.Unix() {
 		t.Errorf("got %+v, %v", m, err)
 	}
-	_, err = client.Models.Get(t.Context(), "org/other")
+	_, err = r.Models.Get(t.Context(), "org/other")
 	var e *openai.Error
 	if !errors.As(err, &e) || e.StatusCode != http.StatusNotFound || e.Code != "model_not_found" {
 		t.Errorf("got %v", err)
