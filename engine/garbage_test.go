@@ -12,6 +12,9 @@ import (
 // them. The whole process counts, so the least of some rounds is taken.
 func perToken(t *testing.T, generate func(tokens int)) float64 {
 	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector allocates too")
+	}
 	const short, long = 20, 220
 	mallocs := func(tokens int) float64 {
 		var before, after runtime.MemStats
