@@ -70,7 +70,7 @@ func (c *chat) build() {
 	kit.Wrap(c.emptyText)
 	c.emptyTitle.SetAlignment(appkit.TextAlignmentCenter)
 	c.emptyText.SetAlignment(appkit.TextAlignmentCenter)
-	c.composer = newComposer(s, composerEvents{
+	c.composer = newComposer(s, composerInset, composerEvents{
 		changed: func(text string) {
 			send(screen.ComposerChanged{Text: text})
 			c.layout()
@@ -136,7 +136,6 @@ func (c *chat) show(v screen.ChatView) {
 	}
 	c.list.show(v.Sidebar)
 	kit.SetText(c.listEmpty, v.Sidebar.Empty)
-	kit.SetText(c.undoText, v.Sidebar.Undo)
 	text, button := noticeOf(v)
 	kit.SetText(c.notice, text)
 	if button != "" {
@@ -150,7 +149,6 @@ func (c *chat) show(v screen.ChatView) {
 	kit.SetText(c.emptyText, v.Transcript.EmptyText)
 	c.composer.show(v.Composer.Text, v.Composer.Rev, v.Composer.Placeholder)
 	c.showButtons(v)
-	kit.SetText(c.model, modelLine(v))
 	c.layout()
 }
 
@@ -174,18 +172,6 @@ func (c *chat) showButtons(v screen.ChatView) {
 	kit.SetHidden(c.noticeButton, button == "")
 }
 
-// modelLine is the line under the composer.
-func modelLine(v screen.ChatView) string {
-	line := v.Model.Text
-	if v.Model.Note != "" {
-		line += "  ·  " + v.Model.Note
-	}
-	if v.Composer.Why != "" {
-		line += "  ·  " + v.Composer.Why
-	}
-	return line
-}
-
 // layout places the parts.
 func (c *chat) layout() {
 	size := c.window.ContentView().Frame().Size
@@ -200,6 +186,7 @@ func (c *chat) layout() {
 	c.list.fit(f.list.W)
 	kit.Place(c.listEmpty, f.listEmpty)
 	kit.Place(c.undoText, f.undoText)
+	kit.SetText(c.undoText, kit.Fit(c.view.Sidebar.Undo, quiet, f.undoText.W-8))
 	kit.Place(c.undoButton, f.undoButton)
 	kit.Place(c.notice, f.noticeText)
 	kit.Place(c.noticeButton, f.noticeButton)
@@ -211,6 +198,7 @@ func (c *chat) layout() {
 	kit.Place(c.sendButton, f.send)
 	kit.Place(c.cancelEdit, f.cancelEdit)
 	kit.Place(c.model, f.model)
+	kit.SetText(c.model, kit.Fit(modelLine(c.view), quiet, f.model.W-8))
 }
 
 // raise brings the window to the front with the cursor in the composer.

@@ -19,8 +19,11 @@ type composer struct {
 	laid   bool // some text was laid in
 }
 
-// composerInset is the margin around the text in points.
-const composerInset = 8
+// Margins around the text in points: where text of several lines is written, and in a small field.
+const (
+	composerInset = 8
+	fieldInset    = 4
+)
 
 // composerEvents is what a composer tells.
 type composerEvents struct {
@@ -29,8 +32,8 @@ type composerEvents struct {
 	escape  func()
 }
 
-func newComposer(s *kit.Scope, on composerEvents) *composer {
-	c := &composer{text: s.NewTextView(composerInset)}
+func newComposer(s *kit.Scope, inset float64, on composerEvents) *composer {
+	c := &composer{text: s.NewTextView(inset)}
 	c.text.SetRichText(false)
 	c.text.SetFont(kit.Font(body))
 	c.text.SetAllowsUndo(true)
@@ -43,7 +46,7 @@ func newComposer(s *kit.Scope, on composerEvents) *composer {
 	c.scroll.SetBorderType(appkit.LineBorder)
 	c.hint = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
 	c.text.AddSubview(c.hint) // a click on it is a click on the text
-	kit.Place(c.hint, kit.Frame{X: composerInset + 3, Y: composerInset - 1, W: 400, H: lineHeight})
+	kit.Place(c.hint, kit.Frame{X: inset + 3, Y: inset - 1, W: 400, H: lineHeight})
 	d := &appkit.TextViewDelegate{}
 	d.SetTextViewDoCommandBySelector(func(_ appkit.TextView, command objc.Selector) bool {
 		switch command.Name() {

@@ -17,6 +17,8 @@ type chatList struct {
 	table   appkit.TableView
 	column  appkit.TableColumn
 	rows    []listRow
+	titles  []string // of the rows, shortened to the width
+	width   float64
 	showing bool // the selection is being set from a view
 }
 
@@ -38,7 +40,7 @@ func newChatList(s *kit.Scope, send func(screen.Msg)) *chatList {
 	l.scroll.SetBackgroundColor(kit.Sidebar())
 	source := &kit.Rows{
 		Count: func() int { return len(l.rows) },
-		Text:  func(row int) string { return l.rows[row].text() },
+		Text:  func(row int) string { return l.titles[row] },
 	}
 	d := &appkit.TableViewDelegate{}
 	d.SetTableViewShouldSelectRow(func(_ appkit.TableView, row int) bool {
@@ -78,7 +80,7 @@ func (l *chatList) show(v screen.SidebarView) {
 	defer func() { l.showing = false }()
 	if !equalRows(rows, l.rows) {
 		l.rows = rows
-		l.table.ReloadData()
+		l.reload()
 	}
 	switch row := l.table.SelectedRow(); {
 	case row == selected:
@@ -92,7 +94,19 @@ func (l *chatList) show(v screen.SidebarView) {
 
 // fit makes the column as wide as the list.
 func (l *chatList) fit(width float64) {
-	if w := width - 4; l.column.Width() != w {
-		l.column.SetWidth(w)
+	if l.width == width {
+		return
 	}
+	l.width = width
+	l.column.SetWidth(width - 4)
+	l.reload()
+}
+
+// reload makes the titles anew and draws them.
+func (l *chatList) reload() {
+	l.titles = make([]string, len(l.rows))
+	for i, r := range l.rows {
+		l.titles[i] = r.text(func(s string) string { return kit.Fit(s, body, l.width-44) })
+	}
+	l.table.ReloadData()
 }

@@ -30,7 +30,7 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 	s := kit.NewScope(l)
 	q := &quick{scope: s, send: send}
 	q.panel = newPanel(s, "Quick Prompt", quickWidth, quickLeast)
-	q.field = newComposer(s, composerEvents{
+	q.field = newComposer(s, composerInset, composerEvents{
 		changed: func(text string) {
 			send(screen.QuickChanged{Text: text})
 			q.layout()

@@ -14,15 +14,15 @@ type listRow struct {
 	busy    bool
 }
 
-// text is what stands in the line.
-func (r listRow) text() string {
+// text is what stands in the line; fit shortens a title.
+func (r listRow) text(fit func(string) string) string {
 	switch {
 	case r.heading:
 		return "  " + r.title
 	case r.busy:
-		return "   " + r.title + "  …"
+		return "   " + fit(r.title+" ●")
 	default:
-		return "   " + r.title
+		return "   " + fit(r.title)
 	}
 }
 

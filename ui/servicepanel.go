@@ -3,6 +3,8 @@
 package ui
 
 import (
+	"strings"
+
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
 
@@ -24,11 +26,14 @@ type servicePanel struct {
 	done       appkit.Button
 }
 
+// sourceFace is how the selected text looks.
+var sourceFace = kit.Face{Size: bodySize, Ink: kit.InkSecondary, Italic: true}
+
 func newServicePanel(l *kit.Ledger, send func(screen.Msg)) *servicePanel {
 	s := kit.NewScope(l)
 	p := &servicePanel{scope: s}
 	p.panel = newPanel(s, "Sotto", serviceWidth, serviceHeight)
-	p.source = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary, Italic: true})
+	p.source = s.NewLabel(sourceFace)
 	p.line = s.NewLine()
 	p.transcript = newTranscript(s, send)
 	p.stop = s.NewButton("Stop", func() {
@@ -64,7 +69,6 @@ func (p *servicePanel) show(v screen.ServiceView) {
 	if title := kit.Clean(v.Title); p.panel.Title() != title {
 		p.panel.SetTitle(title)
 	}
-	kit.SetText(p.source, v.Source)
 	p.transcript.show(v.Call, []screen.MessageView{v.Answer})
 	title := "Try Again"
 	if v.Streaming {
@@ -83,6 +87,7 @@ func (p *servicePanel) layout() {
 	size := p.panel.ContentView().Frame().Size
 	f := layoutService(size.Width, size.Height)
 	kit.Place(p.source, f.source)
+	kit.SetText(p.source, kit.Fit(strings.Join(strings.Fields(p.view.Source), " "), sourceFace, f.source.W-8))
 	kit.Place(p.line, f.line)
 	kit.PlaceText(p.transcript.scroll, p.transcript.text, f.transcript)
 	kit.Place(p.stop, f.stop)

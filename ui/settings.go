@@ -56,11 +56,14 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 	content.AddSubview(w.model)
 	for _, f := range settingsFields {
 		field := &settingsField{fault: s.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
-		field.input = newComposer(s, composerEvents{
+		field.input = newComposer(s, fieldInset, composerEvents{
 			changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
 			send:    func(string) { w.window.SelectNextKeyView(nil) },
 			escape:  func() { send(screen.SettingsClosed{}) },
 		})
+		if f != screen.FieldSystem {
+			field.input.scroll.SetHasVerticalScroller(false)
+		}
 		w.fields[f] = field
 		for _, v := range []appkit.IView{field.input.scroll, field.fault} {
 			content.AddSubview(v)

@@ -88,3 +88,12 @@ func paragraphStyle(p Para) appkit.MutableParagraphStyle {
 	}
 	return s
 }
+
+// Fit shortens text of one line to a width in points.
+func Fit(text string, face Face, width float64) string {
+	attrs := attributes(Span{Face: face})
+	return Shorten(Clean(text), width, func(s string) float64 {
+		t := foundation.NewAttributedStringWithStringAttributes(s, attrs)
+		return objc.Call[foundation.Size](t, objc.Sel("size")).Width
+	})
+}

@@ -106,13 +106,13 @@ func windows(p *stage) {
 	quick := func(s ui.Snapshot) bool { return s.Quick.Open }
 	settings := func(s ui.Snapshot) bool { return s.Settings }
 	open("alt+j", quick, "Escape")
-	open("alt+comma", settings, "Escape")
+	open("alt+comma", settings, "alt+w")
 	before := p.lent()
 	for i := range p.windows {
 		if i%2 == 0 {
 			open("alt+j", quick, "Escape")
 		} else {
-			open("alt+comma", settings, "Escape")
+			open("alt+comma", settings, "alt+w")
 		}
 	}
 	after := p.lent()
