@@ -10,6 +10,7 @@ import (
 	"sotto/engine/gpu"
 	"sotto/engine/gpu/host"
 	"sotto/engine/prompt"
+	"sotto/engine/sample"
 )
 
 // smallDevice is a device that says it has less memory.
@@ -119,5 +120,18 @@ func TestPromptErrors(t *testing.T) {
 	_, err := first(e.NewSession().Generate(t.Context(), Request{Messages: []Message{{Role: "banana"}}}))
 	if !errors.Is(err, prompt.ErrRole) {
 		t.Errorf("got %v, want %v inside", err, prompt.ErrRole)
+	}
+}
+
+// TestSeedsDoNotDependOnTheSession holds that the same seed gives the same answer wherever its state lies.
+func TestSeedsDoNotDependOnTheSession(t *testing.T) {
+	e := open(t, func(o *Options) { o.Sessions = 3 })
+	r := Request{Messages: user("Tell me a story."), MaxTokens: 30}
+	r.Sampling = sample.Settings{Temperature: 1.5, TopP: 0.9, TopK: 20, Seed: 1}
+	want := ask(t, t.Context(), e.NewSession(), r, nil).Text
+	for i := range 3 {
+		if got := ask(t, t.Context(), e.NewSession(), r, nil).Text; got != want {
+			t.Errorf("session %d: got %q, want %q", i+1, got, want)
+		}
 	}
 }

@@ -57,7 +57,7 @@ type SampleParams struct {
 // min-p keeps those of at least MinP times the best probability, then top-k keeps the first TopK of what is left
 // (ties to the lower id). The temperature divides the logits last, and one token is drawn from the softmax of
 // what was kept, as the arg-max of logit/Temp plus Gumbel noise. The noise of token i is word i%4 of
-// Philox4x32-10 with key (SeedLo, SeedHi) and counter (i/4, Step, Slot, 0): a draw depends on no order and on no
+// Philox4x32-10 with key (SeedLo, SeedHi) and counter (i/4, Step, 0, 0): a draw depends on no order, no slot and no
 // path. A Temp below 1e-6 means greedy. The result is exact at any size of the kept set.
 //
 // Logits of -inf are never drawn. A NaN, or nothing but -inf, sets RingNaN and clears Active.

@@ -140,7 +140,7 @@ inline Arg draw(Group g, constant SampleParams& p, device const StepParams& s, P
 //   top-p  keeps i if the weights of all greater logits sum to less than top_p * W (ties stay together)
 //   min-p  keeps i if l_i >= best + log(min_p)
 //   top-k  keeps the first top_k of the rest, ties to the lower id
-//   token  = arg max over the kept of l_i / temp + gumbel(word i % 4 of philox(i / 4, step, slot, 0; seed))
+//   token  = arg max over the kept of l_i / temp + gumbel(word i % 4 of philox(i / 4, step, 0, 0; seed))
 // The best is always kept. Greedy: the arg-max. The log-probability of token and alternatives is l - best - log W.
 //
 //   1 step    StepBuffer       in and out

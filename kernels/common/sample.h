@@ -111,7 +111,7 @@ inline float score(float l, float inv, uint bits) { return fma(l, inv, gumbel(bi
 
 // Random words of tokens 4 quad to 4 quad + 3 in this step.
 inline uint4 token_bits(device const StepParams& s, uint quad) {
-  return philox(uint4(quad, s.step, s.slot, 0), uint2(s.seed_lo, s.seed_hi));
+  return philox(uint4(quad, s.step, 0, 0), uint2(s.seed_lo, s.seed_hi));
 }
 
 // Logits i to i + 7 of n; -infinity beyond the last.

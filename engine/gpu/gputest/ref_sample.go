@@ -21,7 +21,7 @@ func refPhilox(c [4]uint32, k [2]uint32) [4]uint32 {
 
 // refGumbel is the noise of a token in a step.
 func refGumbel(p kernels.StepParams, id int) float64 {
-	w := refPhilox([4]uint32{uint32(id) / 4, p.Step, p.Slot, 0}, [2]uint32{p.SeedLo, p.SeedHi})
+	w := refPhilox([4]uint32{uint32(id) / 4, p.Step, 0, 0}, [2]uint32{p.SeedLo, p.SeedHi})
 	v := min((float64(w[id%4])+0.5)/(1<<32), 1-math.Exp2(-24)) // float32 ends there
 	return -math.Log(-math.Log1p(-v))
 }
