@@ -6,15 +6,16 @@ FAST  := engine/gpu/host/lib/fast/sotto.so
 EXACT := build/kernels/exact.so
 TOOLS := $(CURDIR)/build/tools
 LINT  := $(TOOLS)/golangci-lint
-LINTED ?= ./...
+FORMAT := clang-format-19
+C_SOURCES = $(shell find kernels -type f \( -name '*.metal' -o -name '*.h' -o -name '*.cpp' \) -not -path '*/testdata/*')
 KERNEL_SOURCES := $(shell find kernels -type f -not -path '*/testdata/*')
 ARGS  ?=
 FUZZTIME ?= 5m
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup run build kernels test race check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
-	bench-peer api-test golden ui-build run-ui ui-test app app-darwin vet-darwin api-check api-facts clean
+.PHONY: help setup run build kernels test race sim-test check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
+	bench-peer api-test golden ui-build run-ui ui-test ui-stress ui-pictures app app-darwin vet-darwin api-check api-facts clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,7 +49,10 @@ test: kernels ## Run every test
 	$(GO) test ./...
 
 race: kernels ## Run the tests of everything concurrent under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race ./engine/run/ ./engine/gpu/host/ ./engine/ ./app/...
+	CGO_ENABLED=1 $(GO) test -race ./engine/run/ ./engine/gpu/host/ ./engine/ ./engine/gpu/metal/... ./app/...
+
+sim-test: kernels ## Run every kernel suite through the Metal driver on its simulated runtime
+	$(GO) test ./engine/gpu/metal/sim -run Suites -all
 
 check: fmt-check lint generate-check strict test ## What to run before a commit
 
@@ -64,16 +68,20 @@ generate: ## Write generated files anew
 generate-check: ## Fail if a generated file is not current
 	@$(GO) run ./kernels/msl/cmd/mslbuild params -check
 
-fmt: $(LINT) ## Format Go and kernel sources
+fmt: $(LINT) build/formatter ## Format Go and kernel sources
 	$(LINT) fmt ./...
-	clang-format-19 -i kernels/*.metal kernels/common/*.h
+	$(FORMAT) -i $(C_SOURCES)
 
-fmt-check: $(LINT) ## Fail on unformatted files
+fmt-check: $(LINT) build/formatter ## Fail on unformatted files
 	$(LINT) fmt --diff ./...
+	$(FORMAT) --dry-run --Werror $(C_SOURCES)
+
+build/formatter:
+	@command -v $(FORMAT) >/dev/null || packaging/apt.sh "Formatting the kernels" $(FORMAT)
+	@mkdir -p build && touch $@
 
 lint: $(LINT) ## Run the linters
-	$(LINT) run $(LINTED)
-	$(GO) mod tidy -diff
+	@packaging/lint.sh $(LINT)
 
 $(LINT):
 	@mkdir -p $(TOOLS)
@@ -104,6 +112,12 @@ run-ui: ui-build ## Open the windows on this Linux desktop, with a home folder o
 ui-test: ui-build ## Drive the windows on a virtual screen and take pictures (build/shots)
 	$(GO) run ./packaging/linux-rig/uitest $(ARGS)
 
+ui-stress: ui-build ## 3,000 random events and 200 windows while the garbage collector is always at work
+	$(GO) run ./packaging/linux-rig/uitest -run '^(random|windows)$$' -events 3000 -windows 200 $(ARGS)
+
+ui-pictures: ui-build ## Take the README's pictures anew (docs/images)
+	$(GO) run ./packaging/linux-rig/uitest -pictures docs/images $(ARGS)
+
 app: ## Build build/Sotto.app for Macs with Apple silicon: on a Mac with its own tools, on Linux with clang and stubs
 	@packaging/mac/app.sh
 
@@ -118,6 +132,7 @@ api-check: ## Type-check all code for macOS; check classes, selectors and argume
 
 api-facts: ## Read the API facts anew out of the objc2 crates (needs cargo)
 	@packaging/api/facts.py build/api
+	@$(GO) run ./packaging/api/cmd/metalfacts engine/gpu/metal/sim/facts.json
 
 clean: ## Remove what was built
 	rm -rf build bin $(FAST)

@@ -4,44 +4,29 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"sotto/app/models"
 	"sotto/app/store"
 	"sotto/engine"
+	"sotto/engine/gpu"
 	"sotto/kernels"
 )
 
 // Options say what to open.
 type Options struct {
 	Model    string // name of a built-in model or folder; "": the default one
+	Driver   string // one of [Drivers]; "": what this machine has
 	DType    kernels.DType
 	Chunk    int  // rows of a prefill chunk; 0: what the device suggests
 	Threads  int  // host driver; 0: all cores
 	Sessions int  // conversations whose state is kept, fewer if memory is short; 0: 1
 	RawOnly  bool // a checkpoint without a chat template will do
+	Without  engine.Ablation
 	Progress func(engine.Loading)
 	Warn     func(string)
-}
-
-// packName is the folder of a model's packed weights: readable, and different for folders of the same name.
-func packName(m models.Model) string {
-	if m.Builtin {
-		return m.Name
-	}
-	path, err := filepath.Abs(m.Name)
-	if err != nil {
-		path = m.Name
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil { // one pack for one folder, whatever it is called
-		path = real
-	}
-	sum := sha256.Sum256([]byte(path))
-	return fmt.Sprintf("%s-%x", filepath.Base(path), sum[:6])
 }
 
 // Model is an open model with what the catalogue says of it.
@@ -93,17 +78,25 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := openDevice(o)
+	p := &progress{tell: o.Progress}
+	defer p.end()
+	o.Progress = p.loading
+	device, err := openDevice(o) //nolint:contextcheck // a device that opens is not given up half-way
 	if err != nil {
 		return nil, err
 	}
+	reopened := o
+	reopened.Progress = nil
 	dirs := UserFolders()
+	home := packHome(dirs, m)
 	e, err := engine.Open(ctx, m.Dir, engine.Options{
-		Device: device, DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
-		PackDir:   filepath.Join(dirs.Cache, "packs", packName(m)),
+		Device: device,
+		Reopen: func() (gpu.Device, error) { return openDevice(reopened) }, //nolint:contextcheck // as above
+		DType:  o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
+		PackDir:   home.Dir,
 		Manifests: manifests{dirs.Store().Manifests(), map[string][]byte{}, o.Warn, &sync.Once{}},
-		RawOnly:   o.RawOnly,
-		Progress:  o.Progress, Warn: o.Warn,
+		RawOnly:   o.RawOnly, Without: o.Without,
+		Progress: o.Progress, Warn: o.Warn,
 	})
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -111,6 +104,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 		}
 		return nil, fmt.Errorf("open %s: %w", m.Name, err)
 	}
+	home.sign()
 	m.Family = e.Info().Family
 	return &Model{Model: m, Engine: e}, nil
 }

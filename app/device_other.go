@@ -1,15 +1,16 @@
-//go:build !linux || !amd64
+//go:build !linux && !darwin
 
 package app
 
 import (
-	"fmt"
-	"runtime"
+	"errors"
 
 	"sotto/engine/gpu"
 )
 
-// openDevice says that there is no driver for this machine yet.
-func openDevice(Options) (gpu.Device, error) {
-	return nil, fmt.Errorf("no driver for %s/%s: Sotto's engine runs on 64-bit x86 Linux so far", runtime.GOOS, runtime.GOARCH)
+const defaultDriver = DriverHost
+
+// openSimulated says where the simulator is.
+func openSimulated(Options) (gpu.Device, error) {
+	return nil, errors.New("driver sim is there on Linux only")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"sotto/app/sched"
 	"sotto/app/screen"
@@ -91,6 +92,7 @@ type loader struct {
 	open func(context.Context, string, func(Loading), func(string)) (Answers, error)
 	gate *Gate
 	tell func(screen.Msg)
+	door *door
 	wake chan struct{}
 
 	mu     sync.Mutex
@@ -142,13 +144,32 @@ func (l *loader) load(ctx context.Context, e screen.LoadModel) {
 		}
 		last = 100 * p.Done / p.Total
 		l.tell(screen.ModelLoading{Load: e.Load, Name: p.Name, Stage: p.Stage, Done: p.Done, Total: p.Total})
-	}, func(door string) { l.tell(screen.Serving{Door: door}) })
+	}, l.door.set)
 	if err != nil {
 		l.tell(screen.ModelFailed{Load: e.Load, Name: e.Name, Err: err})
 		return
 	}
 	l.gate.set(a)
 	l.tell(screen.ModelReady{Load: e.Load, Model: a.Info()})
+}
+
+// door is the one that the queue serves, "" for none. Only the newest counts, so that the queue never waits for a
+// runtime that is behind with its messages.
+type door struct {
+	name atomic.Pointer[string]
+	wake chan struct{} // one place: it has changed since the last look
+}
+
+func newDoor() *door {
+	d := &door{wake: make(chan struct{}, 1)}
+	d.name.Store(new(string))
+	return d
+}
+
+// set never blocks.
+func (d *door) set(name string) {
+	d.name.Store(&name)
+	signal(d.wake)
 }
 
 // signal wakes a goroutine that has not taken the last signal yet, or will see this one.

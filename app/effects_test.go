@@ -3,7 +3,9 @@ package app
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sotto/app/sched"
@@ -130,4 +132,25 @@ func TestDefaultPort(t *testing.T) {
 	if screen.DefaultPort != server.DefaultPort {
 		t.Errorf("the windows' port %d, the server's %d", screen.DefaultPort, server.DefaultPort)
 	}
+}
+
+// TestQueueNeverWaitsForRuntime holds that telling who is served returns although nobody takes messages, and that the
+// newest is what counts.
+func TestQueueNeverWaitsForRuntime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, func(g *rig, _ *RuntimeOptions) {
+			g.before = func(r *Runtime) {
+				for range 2 * inbox {
+					r.door.set("window")
+					r.door.set("api")
+				}
+			}
+		})
+		if got, want := g.r.View().Status.Tooltip, "answers through the API"; !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+		if err := g.quit(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -24,7 +24,7 @@ type RuntimeOptions struct {
 	Lock   string // file that says that the app is running
 	Models []screen.ModelChoice
 	// Open opens a model by its name, "" for the default one. It may take long; its context ends when another model is
-	// wanted. serving is called whenever the queue serves another door, "" for none.
+	// wanted. serving is called whenever the queue serves another door, "" for none; it never blocks.
 	Open func(ctx context.Context, name string, loading func(Loading), serving func(door string)) (Answers, error)
 	// Serve starts the API on a port of the loopback interface; nil if there is none.
 	Serve func(port int, models *Gate) (Server, error)
@@ -48,6 +48,7 @@ type Runtime struct {
 	cancels map[screen.JobID]context.CancelFunc
 
 	gate   *Gate
+	door   *door
 	loader *loader
 	writer *writer
 	api    *api
@@ -75,9 +76,9 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 		in: make(chan screen.Msg, inbox), commands: make(chan screen.Command, inbox),
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 		cancels: map[screen.JobID]context.CancelFunc{},
-		gate:    &Gate{},
+		gate:    &Gate{}, door: newDoor(),
 	}
-	r.loader = &loader{open: o.Open, gate: r.gate, tell: r.Send, wake: make(chan struct{}, 1)}
+	r.loader = &loader{open: o.Open, gate: r.gate, tell: r.Send, door: r.door, wake: make(chan struct{}, 1)}
 	r.writer = &writer{keeper: o.Store, tell: r.Send, wake: make(chan struct{}, 1)}
 	r.api = &api{serve: o.Serve, gate: r.gate, tell: r.Send, wake: make(chan struct{}, 1)}
 	r.publish()
@@ -131,6 +132,8 @@ func (r *Runtime) loop(ctx context.Context, quit <-chan struct{}) {
 		select {
 		case m := <-r.in:
 			r.take(ctx, m)
+		case <-r.door.wake:
+			r.take(ctx, screen.Serving{Door: *r.door.name.Load()})
 		case out <- first:
 			r.pending = r.pending[1:]
 			continue

@@ -188,6 +188,7 @@ type rig struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // of Run's context
 	deaf   bool               // nobody takes the commands
+	before func(*Runtime)     // called before it runs
 }
 
 var errNoSuchModel = errors.New("no model of that name")
@@ -232,6 +233,9 @@ func newRig(t *testing.T, change func(*rig, *RuntimeOptions)) *rig {
 		t.Fatal(err)
 	}
 	g.r = r
+	if g.before != nil {
+		g.before(r)
+	}
 	go func() {
 		for c := range g.heard() {
 			g.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -102,10 +103,23 @@ func TestKilledWhileAnswering(t *testing.T) {
 	}
 }
 
-// TestLaunch runs the app with the built-in model: a question by each door, the API, and an end.
+// TestLaunch runs the app with the built-in model: a question by each door, the API, and an end. The same
+// goes through the Metal driver on its simulated runtime, where there is one.
 func TestLaunch(t *testing.T) {
+	want := launch(t, defaultDriver)
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if got := launch(t, DriverSim); got != want || !strings.Contains(got, `"content"`) {
+		t.Errorf("driver sim: got %q, want %q", got, want)
+	}
+}
+
+// launch runs the app on a driver and returns what its API answers without chance.
+func launch(t *testing.T, driver string) string {
+	t.Helper()
 	home(t)
-	r, err := Launch(LaunchOptions{Build: "test"})
+	r, err := Launch(LaunchOptions{Build: "test", Open: Options{Driver: driver}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,15 +150,17 @@ func TestLaunch(t *testing.T) {
 	if n := r.View().Chat.Transcript.Messages[1].Figures; !strings.Contains(n, "qwen-tiny") {
 		t.Errorf("figures %q", n)
 	}
-	askAPI(t, r)
+	answer := askAPI(t, r)
 	r.Send(screen.Quit{})
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	return answer
 }
 
-// askAPI switches the API on, on a port that is free, and asks it for the models.
-func askAPI(t *testing.T, r *Runtime) {
+// askAPI switches the API on, on a port that is free, and asks it for the models and for an answer, whose choices it
+// returns.
+func askAPI(t *testing.T, r *Runtime) string {
 	t.Helper()
 	var c net.ListenConfig
 	l, err := c.Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -158,16 +174,20 @@ func askAPI(t *testing.T, r *Runtime) {
 	r.Send(screen.SetAPI{On: true})
 	eventually(t, r, "the API",
 		func(v *screen.View) bool { return v.Settings.APIText == "Listening on http://"+address })
-	answer := get(t.Context(), t, address, "/v1/models")
+	answer := ask(t.Context(), t, address, "GET /v1/models", "")
 	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, `"qwen-tiny"`) {
 		t.Errorf("models: %s", answer)
 	}
+	answer = ask(t.Context(), t, address, "POST /v1/chat/completions",
+		`{"messages": [{"role": "user", "content": "Tell me a story."}], "temperature": 0, "max_tokens": 60}`)
+	_, choices, _ := strings.Cut(answer, `"choices"`)
 	r.Send(screen.SetAPI{On: false})
 	eventually(t, r, "no API", func(v *screen.View) bool { return v.Settings.APIText == "Off" })
+	return choices
 }
 
-// get asks for a path by hand.
-func get(ctx context.Context, t *testing.T, address, path string) string {
+// ask sends a request by hand.
+func ask(ctx context.Context, t *testing.T, address, line, body string) string {
 	t.Helper()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)
@@ -175,7 +195,8 @@ func get(ctx context.Context, t *testing.T, address, path string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, address)
+	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", line, address, len(body), body)
 	var out strings.Builder
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		out.WriteString(lines.Text() + "\n")

@@ -268,7 +268,7 @@ func TestModels(t *testing.T) {
 		g.send(screen.Send{Text: "Hello"})
 		g.after(150 * time.Millisecond)
 		v := g.send(screen.SetModel{Name: "slow"})
-		if m := v.Chat.Transcript.Messages[1]; m.Note != "Stopped" || v.Chat.Model.Text != "Loading slow: 99 %" {
+		if m := v.Chat.Transcript.Messages[1]; m.Note != "Stopped" || v.Chat.Model.Text != "Packing slow: 99 %" {
 			t.Errorf("another model: answer %+v, %q", m, v.Chat.Model.Text)
 		}
 		v = g.send(screen.SetModel{Name: "none"})

@@ -29,7 +29,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":         {"cmd/sotto"},
 	"github.com/yuin/goldmark":       {"app/screen"},
 	"github.com/adrg/xdg":            {"app", "cmd/sotto"},
-	"net/http":                       {"app/server", "app/remote", "app/models"},
+	"net/http":                       {"app/server", "app/remote", "app/models", "packaging/linux-rig/uitest"},
 	"C":                              {"ui"},
 	"github.com/openai/openai-go/v3": {"app/server"},
 }

@@ -11,6 +11,7 @@ import (
 
 	"sotto/engine/gpu"
 	"sotto/engine/model"
+	"sotto/engine/nn"
 	"sotto/engine/prompt"
 	"sotto/engine/run"
 	"sotto/engine/sample"
@@ -21,21 +22,31 @@ import (
 
 // Options say how a model is opened.
 type Options struct {
-	Device    gpu.Device        // taken over: closed by Close, and by Open on an error
+	Device gpu.Device // taken over: closed by Close, and by Open on an error
+	// Reopen opens the device again after it was lost; nil: it stays lost.
+	Reopen    func() (gpu.Device, error)
 	DType     kernels.DType     // type of activations
 	Chunk     int               // rows of a prefill chunk; 0: what the device suggests
 	Sessions  int               // texts whose state is kept at a time, fewer if memory is short; 0: 1
 	RawOnly   bool              // a checkpoint without a chat template will do
+	Without   nn.Ablation       // techniques to do without, to measure what they are worth
 	PackDir   string            // folder of this checkpoint's packed weights, and of nothing else
 	Manifests weights.Manifests // what is known of them
 	Progress  func(Loading)     // may be nil; called from Open
 	Warn      func(string)      // may be nil; defects that do not keep the model from working
 }
 
-// Loading is the progress of Open.
+// Stages of opening a model.
+const (
+	StageCompiling = "compiling" // the device's kernels
+	StagePacking   = string(weights.Packing)
+	StageVerifying = string(weights.Verifying)
+)
+
+// Loading is the progress of Open, and of opening the device before it.
 type Loading struct {
-	Stage       string // "packing" or "verifying"
-	Done, Total int64  // bytes
+	Stage       string
+	Done, Total int64 // bytes; kernels when compiling
 }
 
 // Info describes an open model.
@@ -46,7 +57,8 @@ type Info struct {
 	Vocab    int
 	Sampling sample.Settings // the checkpoint's own defaults
 	Caps     gpu.Caps
-	Weights  int64 // bytes of packed weights
+	Weights  int64    // bytes of packed weights
+	Layers   []string // what each decoder layer is made of, "delta + experts"
 }
 
 // Engine is an open model on a device. Its methods may be called from several goroutines.
@@ -74,8 +86,8 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	}
 	//nolint:contextcheck // ctx ends the loading; the worker lives until it is closed
 	e.worker, err = run.Open(run.Config{
-		Device: o.Device, Spec: spec, Layout: e.pack.Layout(), Pack: e.pack.Bytes(),
-		DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
+		Device: o.Device, Reopen: o.Reopen, Spec: spec, Layout: e.pack.Layout(), Pack: e.pack.Bytes(),
+		DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions, Without: o.Without,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.closePack())
@@ -86,11 +98,11 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 
 // load reads everything but the device's part.
 func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Spec, err error) {
-	config, err := fs.ReadFile(dir, "config.json")
+	config, err := readFile(dir, "config.json", model.MaxFile)
 	if err != nil {
 		return nil, err
 	}
-	generation, err := fs.ReadFile(dir, "generation_config.json")
+	generation, err := readFile(dir, "generation_config.json", model.MaxFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.Warn(err.Error())
 	}
@@ -109,6 +121,9 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	if err := e.loadText(dir, spec, o.RawOnly); err != nil {
 		return nil, err
 	}
+	if err := run.Supports(spec, o.DType, o.Without); err != nil {
+		return nil, err
+	}
 	e.pack, err = weights.Ensure(ctx, ckpt, spec.Recipe(), o.PackDir, o.Manifests, func(p weights.Progress) {
 		o.Progress(Loading{string(p.Stage), p.Done, p.Total})
 	})
@@ -118,14 +133,29 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	d := spec.Sampling
 	e.info = Info{
 		Family: spec.Family, Vocab: spec.Vocab, Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
+		Layers:   spec.Kinds(),
 		Sampling: sample.Settings{Temperature: d.Temperature, TopP: d.TopP, MinP: d.MinP, TopK: d.TopK},
 	}
 	return spec, nil
 }
 
+// readFile reads a file of at most limit bytes; nothing is allocated for a longer one.
+func readFile(dir fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(dir, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s: %d bytes, at most %d are read", name, info.Size(), limit)
+	}
+	return fs.ReadFile(dir, name)
+}
+
 // loadText reads tokenizer and template and joins the end ids of all sources.
 func (e *Engine) loadText(dir fs.FS, spec *model.Spec, rawOnly bool) error {
-	data, err := fs.ReadFile(dir, "tokenizer.json")
+	data, err := readFile(dir, "tokenizer.json", token.MaxFile)
 	if err != nil {
 		return err
 	}

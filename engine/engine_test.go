@@ -21,10 +21,15 @@ type memory map[string][]byte
 func (m memory) Load(key string) ([]byte, error)     { return m[key], nil }
 func (m memory) Save(key string, value []byte) error { m[key] = value; return nil }
 
-// open opens the built-in model on the fast host build.
+// open opens the default built-in model on the fast host build.
 func open(t testing.TB, change func(*Options)) *Engine {
 	t.Helper()
-	dir, err := assets.Model("qwen-tiny")
+	return openModel(t, "qwen-tiny", change)
+}
+
+func openModel(t testing.TB, name string, change func(*Options)) *Engine {
+	t.Helper()
+	dir, err := assets.Model(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,17 @@ type Request struct {
 	Stop      []string // texts that end the answer before them
 	Logprobs  bool
 	Alts      int // alternatives with log-probabilities, at most kernels.MaxAlternatives
+	// Census counts live neurons: Result.Neurons. It is a diagnosis and slows the answer down.
+	Census bool
+	// Times measures decode by parts of the model: Result.Times. It slows the answer down.
+	Times bool
 }
+
+// PartTime is the time that decode took for one part of the model.
+type PartTime = run.PartTime
+
+// Neurons is what a census found in one layer of sparse experts.
+type Neurons = run.Neurons
 
 // EventKind tells the kinds of Event apart.
 type EventKind uint8
@@ -94,6 +104,8 @@ type Result struct {
 	IDs       []int32 // without the end id
 	Message   Message // the answer, to be appended to the conversation
 	Figures   run.Figures
+	Neurons   []Neurons  // by layer, with Request.Census
+	Times     []PartTime // in the order of a pass, with Request.Times
 }
 
 // Session keeps what the device has read of one conversation, so that the next turn reads only what is new. One
@@ -165,7 +177,7 @@ func (e *Engine) newAnswer(ctx context.Context, r Request) (*answer, error) {
 		engine: e,
 		request: run.Request{
 			Prompt: ids, Sampling: r.Sampling, Logs: sample.Logs{Chosen: r.Logprobs, Alts: r.Alts},
-			MaxTokens: r.MaxTokens, Stops: e.stops,
+			MaxTokens: r.MaxTokens, Stops: e.stops, Census: r.Census, Times: r.Times,
 		},
 		decoder: e.tokenizer.NewDecoder(false),
 		reply:   prompt.NewReply(thinking, r.Stop),
@@ -260,7 +272,7 @@ func (a *answer) finish(e run.Event, yield func(Event, error) bool) {
 	}
 	r := Result{
 		Reason: e.Reason.String(), Text: a.text.String(), Thinking: a.think.String(),
-		PromptIDs: a.request.Prompt, IDs: a.ids, Figures: e.Figures,
+		PromptIDs: a.request.Prompt, IDs: a.ids, Figures: e.Figures, Neurons: e.Neurons, Times: e.Times,
 	}
 	if a.stopped() {
 		r.Reason = ReasonStop

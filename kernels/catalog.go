@@ -5,6 +5,7 @@ package kernels
 func families() []func() []Kernel {
 	return []func() []Kernel{
 		gemvKernels, normKernels, headKernels, sampleKernels, deltaKernels, attentionKernels, moeKernels,
+		mambaKernels, relu2Kernels, neuronKernels,
 	}
 }
 

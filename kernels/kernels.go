@@ -80,14 +80,20 @@ type Format uint8
 
 // Weight formats. Q4 and Q8 have three streams: codes u32 (least significant element first), scales bf16,
 // biases bf16, one pair a group of 64; w = scale*code + bias. B16 is plain bf16 in the codes stream.
+//
+// NM and NM20 hold the transpose of a Q4 matrix [D][n], neuron by neuron, so that neurons that are off need not be
+// read: codes u32[n][D/8], least significant output first, biases bf16[n/64][D], and for each bias a scale: NM bf16
+// [n/64][D]; NM20 four bits q, u32[n/64][D/8], least significant output first, and the scale is bf16(bias / -(q+7)).
 const (
 	Q4 Format = iota
 	Q8
 	B16
+	NM
+	NM20
 )
 
 // String is the infix that entry points use.
-func (f Format) String() string { return [...]string{"q4", "q8", "b16"}[f] }
+func (f Format) String() string { return [...]string{"q4", "q8", "b16", "nm", "nm20"}[f] }
 
 // CodeBytes is the size of n elements of the codes stream.
-func (f Format) CodeBytes(n int64) int64 { return [...]int64{n / 2, n, 2 * n}[f] }
+func (f Format) CodeBytes(n int64) int64 { return [...]int64{n / 2, n, 2 * n, n / 2, n / 2}[f] }

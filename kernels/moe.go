@@ -22,7 +22,7 @@ const (
 func moeKernels() []Kernel {
 	all := []Kernel{routeHistKernel(), routeScanKernel(), routeScatterKernel()}
 	for _, c := range routeCapacities() {
-		all = append(all, routeTopKKernel(c))
+		all = append(all, routeTopKKernel(c), routeSigmoidKernel(c))
 	}
 	for _, d := range []DType{BF16, F32} {
 		for _, f := range []Format{Q4, Q8, B16} {
@@ -125,7 +125,7 @@ func (e ExpertGateUpRows) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := ExpertParams{N: uint32(2 * e.I), K: uint32(e.K), TopK: uint32(e.TopK), Experts: uint32(e.Experts)}
-	grid := tileGrid(expertBlocks(2*e.I), e.Experts, e.TopK, e.Rows)
+	grid := tileGrid(expertBlocks(2*e.I), e.TopK, MaxTiles(e.Experts, e.TopK, e.Rows))
 	return moeLaunch(gateUpRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(2, 1)), nil
 }
 
@@ -151,7 +151,7 @@ func (e ExpertDownRows) Launch() (Launch, error) {
 		return Launch{}, err
 	}
 	p := ExpertParams{N: uint32(e.N), K: uint32(e.K), TopK: uint32(e.TopK), Experts: uint32(e.Experts)}
-	grid := tileGrid(expertBlocks(e.N), e.Experts, e.TopK, e.Rows)
+	grid := tileGrid(expertBlocks(e.N), e.TopK, MaxTiles(e.Experts, e.TopK, e.Rows))
 	return moeLaunch(downRowsKernel(e.Format, e.DType), p, grid, expertGroups, rowLimit(2, 1)), nil
 }
 
@@ -237,8 +237,8 @@ func expertBlocks(n int) uint32 { return ceilDiv(n, expertGroups*expertRows) }
 
 // tileGrid lays tile t at (t%TopK, t/TopK) of dimensions 1 and 2: r live rows make at most r*TopK tiles, so a
 // limit of r on dimension 2 never cuts a tile off.
-func tileGrid(blocks uint32, experts, topK, rows int) [3]uint32 {
-	return [3]uint32{blocks, uint32(topK), ceilDiv(MaxTiles(experts, topK, rows), topK)}
+func tileGrid(blocks uint32, topK, tiles int) [3]uint32 {
+	return [3]uint32{blocks, uint32(topK), ceilDiv(tiles, topK)}
 }
 
 func moeLaunch(k Kernel, params any, grid [3]uint32, groups uint32, limits ...Limit) Launch {

@@ -31,12 +31,7 @@ func (r RouteTopK) Launch() (Launch, error) {
 	if err := checkStride(op, r.Stride, r.Experts); err != nil {
 		return Launch{}, err
 	}
-	capacity := 0
-	for _, c := range routeCapacities() {
-		if capacity = c; c >= r.Experts {
-			break
-		}
-	}
+	capacity := routeCapacity(r.Experts)
 	groups := min(r.Rows, routeGroups)
 	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK), Stride: uint32(r.Stride)}
 	grid := [3]uint32{ceilDiv(r.Rows, groups), 1, 1}
@@ -64,21 +59,29 @@ func (r RouteHist) Launch() (Launch, error) {
 }
 
 // RouteScan is the second step: counts[b][e] becomes the place of the first slot of block b and expert e in the
-// sorted order, and the tiles are listed in ascending order of experts: {expert, first place, slots <= ExpertTile}.
-// Experts without slots have no tile. Args after step: counts (read and written), tiles u32[MaxTiles][3], ntiles
-// u32[1].
+// sorted order, and the tiles are listed in ascending order of experts: {expert, first place, slots <= Tile}. Experts
+// without slots have no tile. Args after step: counts (read and written), tiles u32[n][3], ntiles u32[1], with n =
+// MaxTiles, or MaxNeuronTiles for tiles of NeuronTile.
 type RouteScan struct {
 	Experts int
 	TopK    int
 	Rows    int // 1 to MaxRows
+	Tile    int // ExpertTile, which 0 stands for, or NeuronTile
 }
 
 // Launch returns the dispatch: one threadgroup.
 func (r RouteScan) Launch() (Launch, error) {
-	if err := checkRoute("route_scan", r.Experts, r.TopK, r.Rows); err != nil {
+	const op = "route_scan"
+	if err := checkRoute(op, r.Experts, r.TopK, r.Rows); err != nil {
 		return Launch{}, err
 	}
-	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK), Tile: ExpertTile}
+	if r.Tile == 0 {
+		r.Tile = ExpertTile
+	}
+	if r.Tile != ExpertTile && r.Tile != NeuronTile {
+		return Launch{}, unsupported(op, "tiles of %d slots", r.Tile)
+	}
+	p := RouteParams{Experts: uint32(r.Experts), TopK: uint32(r.TopK), Tile: uint32(r.Tile)}
 	return moeLaunch(routeScanKernel(), p, [3]uint32{1, 1, 1}, scanGroups), nil
 }
 
@@ -104,10 +107,15 @@ func (r RouteScatter) Launch() (Launch, error) {
 func RouteBlocks(rows int) int { return (rows + RouteBlock - 1) / RouteBlock }
 
 // MaxTiles is the largest number of tiles that RouteScan can list: each expert with slots wastes less than one.
-func MaxTiles(experts, topK, rows int) int {
+func MaxTiles(experts, topK, rows int) int { return maxTiles(experts, topK, rows, ExpertTile) }
+
+// MaxNeuronTiles is MaxTiles for tiles of NeuronTile slots.
+func MaxNeuronTiles(experts, topK, rows int) int { return maxTiles(experts, topK, rows, NeuronTile) }
+
+func maxTiles(experts, topK, rows, tile int) int {
 	slots := rows * topK
 	used := min(experts, slots)
-	return (slots + used*(ExpertTile-1)) / ExpertTile
+	return (slots + used*(tile-1)) / tile
 }
 
 const (
@@ -117,6 +125,16 @@ const (
 
 // routeCapacities are the instantiations of RouteTopK: the most experts that each holds in registers, ascending.
 func routeCapacities() []int { return []int{64, 256, MaxExperts} }
+
+// routeCapacity is the smallest of them that holds so many experts.
+func routeCapacity(experts int) int {
+	for _, c := range routeCapacities() {
+		if c >= experts {
+			return c
+		}
+	}
+	return MaxExperts
+}
 
 func routeTopKKernel(capacity int) Kernel {
 	return Kernel{

@@ -233,6 +233,24 @@ static_assert(__builtin_offsetof(RouteParams, top_k) == 4, "RouteParams.top_k");
 static_assert(__builtin_offsetof(RouteParams, stride) == 8, "RouteParams.stride");
 static_assert(__builtin_offsetof(RouteParams, tile) == 12, "RouteParams.tile");
 
+struct RouteSigmoidParams {
+  uint experts;
+  uint top_k;
+  uint stride;
+  uint groups;
+  uint keep;
+  uint norm;
+  float scale;
+};
+static_assert(sizeof(RouteSigmoidParams) == 28, "RouteSigmoidParams");
+static_assert(__builtin_offsetof(RouteSigmoidParams, experts) == 0, "RouteSigmoidParams.experts");
+static_assert(__builtin_offsetof(RouteSigmoidParams, top_k) == 4, "RouteSigmoidParams.top_k");
+static_assert(__builtin_offsetof(RouteSigmoidParams, stride) == 8, "RouteSigmoidParams.stride");
+static_assert(__builtin_offsetof(RouteSigmoidParams, groups) == 12, "RouteSigmoidParams.groups");
+static_assert(__builtin_offsetof(RouteSigmoidParams, keep) == 16, "RouteSigmoidParams.keep");
+static_assert(__builtin_offsetof(RouteSigmoidParams, norm) == 20, "RouteSigmoidParams.norm");
+static_assert(__builtin_offsetof(RouteSigmoidParams, scale) == 24, "RouteSigmoidParams.scale");
+
 struct ExpertParams {
   uint n;
   uint k;
@@ -246,3 +264,75 @@ static_assert(__builtin_offsetof(ExpertParams, k) == 4, "ExpertParams.k");
 static_assert(__builtin_offsetof(ExpertParams, top_k) == 8, "ExpertParams.top_k");
 static_assert(__builtin_offsetof(ExpertParams, experts) == 12, "ExpertParams.experts");
 static_assert(__builtin_offsetof(ExpertParams, stride) == 16, "ExpertParams.stride");
+
+struct MambaParams {
+  uint heads;
+  uint groups;
+  uint stride;
+  float dt_min;
+  float dt_max;
+};
+static_assert(sizeof(MambaParams) == 20, "MambaParams");
+static_assert(__builtin_offsetof(MambaParams, heads) == 0, "MambaParams.heads");
+static_assert(__builtin_offsetof(MambaParams, groups) == 4, "MambaParams.groups");
+static_assert(__builtin_offsetof(MambaParams, stride) == 8, "MambaParams.stride");
+static_assert(__builtin_offsetof(MambaParams, dt_min) == 12, "MambaParams.dt_min");
+static_assert(__builtin_offsetof(MambaParams, dt_max) == 16, "MambaParams.dt_max");
+
+struct GroupNormParams {
+  uint d;
+  uint groups;
+  uint stride;
+  float eps;
+};
+static_assert(sizeof(GroupNormParams) == 16, "GroupNormParams");
+static_assert(__builtin_offsetof(GroupNormParams, d) == 0, "GroupNormParams.d");
+static_assert(__builtin_offsetof(GroupNormParams, groups) == 4, "GroupNormParams.groups");
+static_assert(__builtin_offsetof(GroupNormParams, stride) == 8, "GroupNormParams.stride");
+static_assert(__builtin_offsetof(GroupNormParams, eps) == 12, "GroupNormParams.eps");
+
+struct Relu2Params {
+  uint i;
+  uint k;
+  uint top_k;
+};
+static_assert(sizeof(Relu2Params) == 12, "Relu2Params");
+static_assert(__builtin_offsetof(Relu2Params, i) == 0, "Relu2Params.i");
+static_assert(__builtin_offsetof(Relu2Params, k) == 4, "Relu2Params.k");
+static_assert(__builtin_offsetof(Relu2Params, top_k) == 8, "Relu2Params.top_k");
+
+struct NeuronUnionParams {
+  uint words;
+  uint dense;
+};
+static_assert(sizeof(NeuronUnionParams) == 8, "NeuronUnionParams");
+static_assert(__builtin_offsetof(NeuronUnionParams, words) == 0, "NeuronUnionParams.words");
+static_assert(__builtin_offsetof(NeuronUnionParams, dense) == 4, "NeuronUnionParams.dense");
+
+struct NeuronParams {
+  uint n;
+  uint d;
+  uint top_k;
+  uint slices;
+  uint dense;
+};
+static_assert(sizeof(NeuronParams) == 20, "NeuronParams");
+static_assert(__builtin_offsetof(NeuronParams, n) == 0, "NeuronParams.n");
+static_assert(__builtin_offsetof(NeuronParams, d) == 4, "NeuronParams.d");
+static_assert(__builtin_offsetof(NeuronParams, top_k) == 8, "NeuronParams.top_k");
+static_assert(__builtin_offsetof(NeuronParams, slices) == 12, "NeuronParams.slices");
+static_assert(__builtin_offsetof(NeuronParams, dense) == 16, "NeuronParams.dense");
+
+struct NeuronCombineParams {
+  uint d;
+  uint top_k;
+  uint slices;
+  uint shared;
+  float eps;
+};
+static_assert(sizeof(NeuronCombineParams) == 20, "NeuronCombineParams");
+static_assert(__builtin_offsetof(NeuronCombineParams, d) == 0, "NeuronCombineParams.d");
+static_assert(__builtin_offsetof(NeuronCombineParams, top_k) == 4, "NeuronCombineParams.top_k");
+static_assert(__builtin_offsetof(NeuronCombineParams, slices) == 8, "NeuronCombineParams.slices");
+static_assert(__builtin_offsetof(NeuronCombineParams, shared) == 12, "NeuronCombineParams.shared");
+static_assert(__builtin_offsetof(NeuronCombineParams, eps) == 16, "NeuronCombineParams.eps");

@@ -3,29 +3,10 @@
 //
 // Slot s = row * top_k + j is the j-th choice of a row. Rows from step.p.rows on are neither read nor written.
 // Integers only but for the softmax over the chosen, so nothing depends on the order of threads.
-#include "common/simd.h"
-#include "common/vmath.h"
+#include "common/route.h"
 #include "params.h"
 
-constant constexpr uint MAX_EXPERTS = 512;
-constant constexpr uint MAX_TOP_K = 16;
 constant constexpr uint BLOCK_ROWS = 32;  // RouteBlock
-constant constexpr uint NONE = 0xffffffffu;
-
-// Loops over the experts of a lane: unrolled where that keeps the array in registers, vectorised where one lane has
-// them all.
-#if SIMD > 1
-#define EACH_HELD _Pragma("clang loop unroll(full)")
-#else
-#define EACH_HELD
-#endif
-
-// Key of a logit: keys compare as the logits do, with -0 == 0 and NaN below -infinity. No logit has key 0.
-inline uint route_key(float l) {
-  if (isnan(l)) return 1u;
-  const uint b = as_type<uint>(l == 0.0f ? 0.0f : l);
-  return (b >> 31) != 0 ? ~b : b | 0x80000000u;
-}
 
 // route_topk: idx[r][j] = id of the j-th largest of logits[r][0..experts), ties to the lower id;
 //             w[r][j] = exp(l_j - l_0) / sum over the chosen of exp(l_i - l_0).
@@ -36,8 +17,7 @@ inline uint route_key(float l) {
 //   4 w       f32 [rows][top_k]    out: NaN for all slots of a row that has a NaN or a chosen +infinity
 //
 // Geometry: a simdgroup a row, any number of simdgroups a threadgroup; grid ceil(rows / simdgroups). Lane l holds
-// experts l, l + SIMD, ... in registers. A round takes the largest key and then the lowest id that has it, which
-// vectorises where a lane holds all experts.
+// experts l, l + SIMD, ... in registers.
 // Constraints: experts <= E, top_k <= min(experts, 16).
 // Numerics: f32; the sum runs over slots in their order. The weights equal the softmax over all experts renormalised
 // over the chosen, because the common denominator cancels.
@@ -69,17 +49,7 @@ kernel void route_topk(constant RouteParams& p [[buffer(0)]], device const StepB
   uint at = NONE;
   float top = 0.0f, sum = 0.0f;
   for (uint r = 0; r < p.top_k; r++) {
-    uint best = 0;
-    EACH_HELD
-    for (uint j = 0; j < N; j++) {
-      key[j] = j * SIMD + lane == at ? 0u : key[j];  // the choice of the round before
-      best = max(best, key[j]);
-    }
-    best = simd_max(best);
-    at = NONE;
-    EACH_HELD
-    for (uint j = 0; j < N; j++) at = min(at, key[j] == best ? j * SIMD + lane : NONE);
-    at = simd_min(at);
+    at = route_next<N>(key, at, lane);
     if (r == 0) top = l[at];
     const float e = vexp(l[at] - top);
     sum += e;

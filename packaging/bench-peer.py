@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build/bench"
 PROMPT = ROOT / "packaging/bench-peer.txt"
+DENSE_MODEL = ROOT / "assets/models/qwen-tiny"
 DECODE_PROGRAM = ROOT / "engine/nn/testdata/tiny_decode1.txt"
 CORES = len(os.sched_getaffinity(0))
 SPEEDUP, SHARE, FIRST_TOKEN = 15, 0.5, 1.0  # the goals
@@ -82,11 +83,11 @@ class Arms:
 
 
 def bytes_per_token(position):
-    """What one token moves, by the printed decode program: that of the built-in model, which the tests hold. The
-    program counts 4,096 positions of the cache, or the window; a token at a position reads that share of it."""
+    """What one token moves, by the printed decode program: that of qwen-tiny, which the tests hold. The program
+    counts 4,096 positions of the cache, or the window; a token at a position reads that share of it."""
     text = DECODE_PROGRAM.read_text()
     moved = {name: int(n) for name, n in re.findall(r"region (\w+): size \d+, bytes a step (\d+)", text)}
-    config = json.loads((ROOT / "assets/models/qwen-tiny/config.json").read_text())["text_config"]
+    config = json.loads((DENSE_MODEL / "config.json").read_text())["text_config"]
     cache = moved["kv"] * position / min(4096, config["max_position_embeddings"])
     return {"weights": moved["weights"], "state": moved["recurrent"] + moved["conv"], "cache": round(cache)}
 
@@ -133,21 +134,23 @@ def summary(options, prompt, warm, pairs):
     rate = {f"{arm}_{phase}": spread([p[arm][phase] for p in pairs])
             for arm in ("sotto", "mlx") for phase in ("prefill", "decode")}
     ratio = {phase: spread([p["sotto"][phase] / p["mlx"][phase] for p in pairs]) for phase in ("prefill", "decode")}
-    moved = bytes_per_token(len(prompt) + tokens / 2)
-    gemv = spread([p["gemv"] for p in pairs])
-    share = spread([p["sotto"]["decode"] * sum(moved.values()) / p["gemv"] for p in pairs])
-    weights = spread([p["sotto"]["decode"] * moved["weights"] / p["gemv"] for p in pairs])
-    return {
+    s = {
         "model": options.model, "processor": processor(), "cores": CORES,
         "prompt_tokens": len(prompt), "tokens": tokens, "pairs": len(pairs), "tokens_per_second": rate, "ratio": ratio,
         "greedy": agreement(warm["ids"], pairs[0]["mlx"]["ids"], pairs[0]["mlx"]["gaps"]),
         "first_letter_s": spread([p["first_letter"] for p in pairs]),
-        "gemv_bytes_per_second": gemv, "bytes_per_token": moved,
-        "share_of_gemv": share, "share_of_gemv_weights_only": weights,
-        "goals": {"decode_ratio": ratio["decode"]["median"] >= SPEEDUP, "share_of_gemv": share["median"] >= SHARE,
+        "goals": {"decode_ratio": ratio["decode"]["median"] >= SPEEDUP,
                   "first_letter": statistics.median(p["first_letter"] for p in pairs) <= FIRST_TOKEN},
         "runs": pairs,
     }
+    if Path(options.model).resolve() == DENSE_MODEL:  # where experts are sparse, bytes depend on the text
+        moved = bytes_per_token(len(prompt) + tokens / 2)
+        share = spread([p["sotto"]["decode"] * sum(moved.values()) / p["gemv"] for p in pairs])
+        s |= {"gemv_bytes_per_second": spread([p["gemv"] for p in pairs]), "bytes_per_token": moved,
+              "share_of_gemv": share,
+              "share_of_gemv_weights_only": spread([p["sotto"]["decode"] * moved["weights"] / p["gemv"] for p in pairs])}
+        s["goals"]["share_of_gemv"] = share["median"] >= SHARE
+    return s
 
 
 def processor():
@@ -158,7 +161,7 @@ def processor():
 
 
 def table(s):
-    rate, ratio, moved, goals = s["tokens_per_second"], s["ratio"], s["bytes_per_token"], s["goals"]
+    rate, ratio, goals = s["tokens_per_second"], s["ratio"], s["goals"]
     goal = {k: "reached" if ok else "MISSED" for k, ok in goals.items()}
     print(f"{s['model']}: {s['prompt_tokens']} prompt tokens, {s['tokens']} generated, {s['pairs']} pairs in turn, "
           f"{s['processor']}, {s['cores']} cores\nmedian (least to most)\n")
@@ -168,12 +171,15 @@ def table(s):
               f"{figure(rate['mlx_' + phase], digits=1):26} {figure(ratio[phase], digits=1)}")
     print(f"\nGreedy ids: {s['greedy']['text']}.")
     print(f"First letter, from the start of the process: {figure(s['first_letter_s'], 1e3)} ms.")
-    print(f"A token moves {sum(moved.values()) / 1e6:.2f} MB (weights {moved['weights'] / 1e6:.2f}, recurrent state "
-          f"{moved['state'] / 1e6:.2f}, keys and values {moved['cache'] / 1e6:.2f}).")
-    print(f"GEMV benchmark: {figure(s['gemv_bytes_per_second'], 1e-9, 2)} GB/s; decode moves its bytes at "
-          f"{figure(s['share_of_gemv'], 100)} % of that rate, weights alone {figure(s['share_of_gemv_weights_only'], 100)} %.")
-    print(f"Goals: decode {SPEEDUP} times mlx-lm's: {goal['decode_ratio']}; {SHARE:.0%} of the GEMV rate: "
-          f"{goal['share_of_gemv']}; first letter within {FIRST_TOKEN:.0f} s: {goal['first_letter']}.")
+    told = f"Goals: decode {SPEEDUP} times mlx-lm's: {goal['decode_ratio']}; "
+    if moved := s.get("bytes_per_token"):
+        print(f"A token moves {sum(moved.values()) / 1e6:.2f} MB (weights {moved['weights'] / 1e6:.2f}, recurrent state "
+              f"{moved['state'] / 1e6:.2f}, keys and values {moved['cache'] / 1e6:.2f}).")
+        print(f"GEMV benchmark: {figure(s['gemv_bytes_per_second'], 1e-9, 2)} GB/s; decode moves its bytes at "
+              f"{figure(s['share_of_gemv'], 100)} % of that rate, weights alone "
+              f"{figure(s['share_of_gemv_weights_only'], 100)} %.")
+        told += f"{SHARE:.0%} of the GEMV rate: {goal['share_of_gemv']}; "
+    print(f"{told}first letter within {FIRST_TOKEN:.0f} s: {goal['first_letter']}.")
 
 
 def main():

@@ -156,7 +156,7 @@ func (w *windows) drawSettings(v screen.SettingsView) {
 }
 
 // obey carries out what only a front end can do.
-func (w *windows) obey(c screen.Command) {
+func (w *windows) obey(c screen.Command) { //nolint:gocyclo // a line for each command
 	switch c := c.(type) {
 	case screen.ShowWindow:
 		if w.chat != nil {

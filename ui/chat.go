@@ -23,6 +23,7 @@ type chat struct {
 	list                   *chatList
 	notice                 appkit.TextField
 	noticeButton           appkit.Button
+	noticeText             float64 // width of the notice
 	transcript             *transcript
 	emptyTitle, emptyText  appkit.TextField
 	composer               *composer
@@ -63,10 +64,11 @@ func (c *chat) build() {
 	c.undoText = s.NewLabel(quiet)
 	c.undoButton = s.NewButton("Undo", func() { send(screen.UndoDelete{}) })
 	c.notice = s.NewLabel(body)
+	kit.Wrap(c.notice)
 	c.noticeButton = s.NewButton("Try Again", func() { c.noticeAction() })
 	c.transcript = newTranscript(s, send)
-	c.emptyTitle = s.NewLabel(kit.Face{Size: 20, Bold: true, Ink: kit.InkSecondary})
-	c.emptyText = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
+	c.emptyTitle = s.NewHint(kit.Face{Size: 20, Bold: true, Ink: kit.InkSecondary})
+	c.emptyText = s.NewHint(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
 	kit.Wrap(c.emptyText)
 	c.emptyTitle.SetAlignment(appkit.TextAlignmentCenter)
 	c.emptyText.SetAlignment(appkit.TextAlignmentCenter)
@@ -90,11 +92,13 @@ func (c *chat) build() {
 	content := c.window.ContentView()
 	for _, v := range []appkit.IView{
 		c.divider, c.newChat, c.list.scroll, c.listEmpty, c.undoText, c.undoButton, c.notice,
-		c.noticeButton, c.transcript.scroll, c.emptyTitle, c.emptyText, c.composer.scroll,
+		c.noticeButton, c.transcript.scroll, c.composer.scroll,
 		c.sendButton, c.cancelEdit, c.model,
 	} {
 		content.AddSubview(v)
 	}
+	c.transcript.text.AddSubview(c.emptyTitle) // views side by side must not overlap
+	c.transcript.text.AddSubview(c.emptyText)
 }
 
 // noticeAction is what the button beside a notice does.
@@ -138,6 +142,10 @@ func (c *chat) show(v screen.ChatView) {
 	kit.SetText(c.listEmpty, v.Sidebar.Empty)
 	text, button := noticeOf(v)
 	kit.SetText(c.notice, text)
+	c.noticeText = 0
+	if text != "" {
+		c.noticeText = kit.Width(text, body)
+	}
 	if button != "" {
 		c.noticeButton.SetTitle(button)
 	}
@@ -175,9 +183,9 @@ func (c *chat) showButtons(v screen.ChatView) {
 // layout places the parts.
 func (c *chat) layout() {
 	size := c.window.ContentView().Frame().Size
-	text, button := noticeOf(c.view)
+	_, button := noticeOf(c.view)
 	f := layoutChat(size.Width, size.Height, chatShape{
-		composerText: c.composer.height(), notice: text != "", noticeButton: button != "",
+		composerText: c.composer.height(), noticeText: c.noticeText, noticeButton: button != "",
 		undo: c.view.Sidebar.Undo != "", editing: c.view.Composer.Editing,
 	})
 	kit.Place(c.divider, f.divider)
@@ -191,9 +199,8 @@ func (c *chat) layout() {
 	kit.Place(c.notice, f.noticeText)
 	kit.Place(c.noticeButton, f.noticeButton)
 	kit.PlaceText(c.transcript.scroll, c.transcript.text, f.transcript)
-	title, rest := f.empty.Top(30)
-	kit.Place(c.emptyTitle, title)
-	kit.Place(c.emptyText, rest)
+	kit.Place(c.emptyTitle, f.emptyTitle)
+	kit.Place(c.emptyText, f.emptyText)
 	kit.PlaceText(c.composer.scroll, c.composer.text, f.composer)
 	kit.Place(c.sendButton, f.send)
 	kit.Place(c.cancelEdit, f.cancelEdit)

@@ -44,9 +44,9 @@ func newComposer(s *kit.Scope, inset float64, on composerEvents) *composer {
 	}
 	c.scroll = s.NewScroll(c.text)
 	c.scroll.SetBorderType(appkit.LineBorder)
-	c.hint = s.NewLabel(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
-	c.text.AddSubview(c.hint) // a click on it is a click on the text
-	kit.Place(c.hint, kit.Frame{X: inset + 3, Y: inset - 1, W: 400, H: lineHeight})
+	c.hint = s.NewHint(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
+	c.text.AddSubview(c.hint)
+	kit.Place(c.hint, kit.Frame{X: inset + 4, Y: inset - 1, W: 400, H: lineHeight})
 	d := &appkit.TextViewDelegate{}
 	d.SetTextViewDoCommandBySelector(func(_ appkit.TextView, command objc.Selector) bool {
 		switch command.Name() {
@@ -104,9 +104,9 @@ func (c *composer) show(text string, rev int, hint string) {
 	kit.SetHidden(c.hint, c.text.TextStorage().Length() > 0)
 }
 
-// height is how high the text is, margins included.
+// height is how high the field would be to show all of its text, margins and border included.
 func (c *composer) height() float64 {
 	used := objc.Call[foundation.Rect](c.text.LayoutManager(), objc.Sel("usedRectForTextContainer:"),
 		c.text.TextContainer())
-	return used.Size.Height + 2*c.text.TextContainerInset().Height
+	return used.Size.Height + 2*c.text.TextContainerInset().Height + 2
 }

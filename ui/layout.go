@@ -1,6 +1,10 @@
 package ui
 
-import "sotto/ui/kit"
+import (
+	"math"
+
+	"sotto/ui/kit"
+)
 
 // Sizes of the chat window in points.
 const (
@@ -14,12 +18,15 @@ const (
 	lineHeight    = 18
 	composerLeast = 36  // one line
 	composerMost  = 180 // then it scrolls
+	noticeWidth   = 96  // of the button beside a notice
+	noticeLines   = 3   // at most
 )
 
 // chatShape says what of the chat window is shown.
 type chatShape struct {
 	composerText float64 // height of the composer's text
-	notice, undo bool
+	noticeText   float64 // width of the notice's text, 0: there is none
+	undo         bool
 	noticeButton bool
 	editing      bool
 }
@@ -29,7 +36,8 @@ type chatFrames struct {
 	sidebar, newChat, list, listEmpty, undo, undoText, undoButton kit.Frame
 	divider                                                       kit.Frame
 	notice, noticeText, noticeButton                              kit.Frame
-	transcript, empty                                             kit.Frame
+	transcript                                                    kit.Frame
+	emptyTitle, emptyText                                         kit.Frame // from the transcript's upper left corner
 	composer, send, cancelEdit, model                             kit.Frame
 }
 
@@ -67,16 +75,25 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 	_, bottom = bottom.Right(pad / 2)
 	f.composer = bottom
 
-	if s.notice {
-		f.notice, content = content.Top(buttonHeight + pad)
+	if s.noticeText > 0 {
+		room := content.W - 2*pad
+		if s.noticeButton {
+			room -= noticeWidth + pad
+		}
+		lines := max(1, min(math.Ceil(s.noticeText*1.1/max(room, 1)), noticeLines)) // lines are broken between words
+		f.notice, content = content.Top(max(buttonHeight, lines*lineHeight) + pad)
 		inner := f.notice.Inset(pad, pad/2)
 		if s.noticeButton {
-			f.noticeButton, inner = inner.Right(96)
+			f.noticeButton, inner = inner.Right(noticeWidth)
+			f.noticeButton = f.noticeButton.Middle(buttonHeight)
+			_, inner = inner.Right(pad)
 		}
-		f.noticeText = inner.Middle(lineHeight)
+		f.noticeText = inner.Middle(lines * lineHeight)
 	}
 	f.transcript = content
-	f.empty = content.Middle(120).Inset(60, 0)
+	empty := kit.Frame{W: content.W, H: content.H}.Middle(120).Inset(60, 0)
+	f.emptyTitle, f.emptyText = kit.Frame{X: empty.X, Y: empty.Y, W: empty.W, H: 30},
+		kit.Frame{X: empty.X, Y: empty.Y + 30, W: empty.W, H: empty.H - 30}
 	return f
 }
 

@@ -63,11 +63,12 @@ func check(t *testing.T, w, h float64, frames map[string]kit.Frame, behind map[s
 
 func TestLayouts(t *testing.T) {
 	behind := map[string]bool{
-		"sidebar.": true, "notice.": true, "undo.": true, "empty.": true, "listEmpty.": true,
+		"sidebar.": true, "notice.": true, "undo.": true, "listEmpty.": true, "emptyTitle.": true, "emptyText.": true,
 	}
 	shapes := map[string]chatShape{
-		"plain": {}, "long text": {composerText: 9000}, "notice": {notice: true},
-		"everything": {composerText: 60, notice: true, noticeButton: true, undo: true, editing: true},
+		"plain": {}, "long text": {composerText: 9000}, "notice": {noticeText: 90},
+		"long notice": {noticeText: 4000, noticeButton: true},
+		"everything":  {composerText: 60, noticeText: 500, noticeButton: true, undo: true, editing: true},
 	}
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,9 @@ func layoutService(w, h float64) serviceFrames {
 	f.transcript = rest
 	foot = foot.Inset(pad, pad)
 	f.stop, foot = foot.Left(92)
-	for _, b := range []*kit.Frame{&f.replace, &f.done, &f.copy} {
+	f.replace, foot = foot.Right(104)
+	_, foot = foot.Right(pad / 2)
+	for _, b := range []*kit.Frame{&f.done, &f.copy} {
 		*b, foot = foot.Right(84)
 		_, foot = foot.Right(pad / 2)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Sizes of the settings window in points.
-const settingsWidth, settingsHeight = 580, 356
+const settingsWidth, settingsHeight = 660, 356
 
 // Rows of the settings window from above.
 const (
@@ -59,7 +59,7 @@ func layoutSettings(w, h float64) settingsFrames {
 	f.fields[screen.FieldSystem] = fieldFrames{input: system}
 	number := func(i int, field screen.Field) {
 		r := row(i, buttonHeight)
-		input, side := r.Left(190)
+		input, side := r.Left(150)
 		_, side = side.Left(pad)
 		f.fields[field] = fieldFrames{input, side.Middle(lineHeight)}
 	}

@@ -8,8 +8,8 @@ import (
 	"sotto/ui/kit"
 )
 
-// What a click in a transcript says is written in the link that is clicked: a verb and numbers. Links of the text itself
-// carry the verb "open", so that text can never speak in the window's voice.
+// What a click in a transcript says is written in the link that is clicked: a verb and numbers. Links of the text
+// itself carry the verb "open", so that text can never speak in the window's voice.
 const (
 	verbOpen       = "open"
 	verbThink      = "think"

@@ -38,7 +38,9 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 		send:   func(text string) { send(screen.QuickAsk{Text: text}) },
 		escape: func() { send(screen.CloseQuick{}) },
 	})
-	q.transcript = newTranscript(s, send)
+	q.transcript = newTranscript(s, func(m screen.Msg) {
+		sendOrCopy(send)(panelClick(m, q.view.Messages, screen.QuickRetry{}, screen.QuickCopy{}))
+	})
 	q.hint = s.NewLabel(quiet)
 	q.ask = s.NewButton("Ask", func() {
 		if q.view.Streaming {
@@ -84,6 +86,18 @@ func newPanel(s *kit.Scope, title string, w, h float64) appkit.Panel {
 	return p
 }
 
+// sendOrCopy sends a message, or copies text.
+func sendOrCopy(send func(screen.Msg)) func(screen.Msg, string) {
+	return func(m screen.Msg, text string) {
+		switch {
+		case m != nil:
+			send(m)
+		case text != "":
+			copyText(appkit.Pasteboard_GeneralPasteboard(), text)
+		}
+	}
+}
+
 // show draws a view.
 func (q *quick) show(v screen.QuickView) {
 	grown := len(v.Messages) > 0
@@ -92,7 +106,7 @@ func (q *quick) show(v screen.QuickView) {
 	}
 	q.view = v
 	q.field.show(v.Field.Text, v.Field.Rev, v.Placeholder)
-	q.transcript.show("quick", v.Messages)
+	q.transcript.show(v.Session, panelMessages(v.Messages))
 	kit.SetText(q.hint, quickHint(v))
 	title, enabled := "Ask", v.CanAsk
 	if v.Streaming {

@@ -14,8 +14,8 @@ import (
 	"sotto/ui/kit"
 )
 
-// serviceWait is how long a program that called may be kept waiting for text to put in place of its selection. It is less
-// than what Info.plist tells the system (NSTimeout).
+// serviceWait is how long a program that called may be kept waiting for text to put in place of its selection. It is
+// less than what Info.plist tells the system (NSTimeout).
 const serviceWait = 110 * time.Second
 
 // pasteboardString is the type of plain text, by the name that every system knows.

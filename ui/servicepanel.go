@@ -35,7 +35,10 @@ func newServicePanel(l *kit.Ledger, send func(screen.Msg)) *servicePanel {
 	p.panel = newPanel(s, "Sotto", serviceWidth, serviceHeight)
 	p.source = s.NewLabel(sourceFace)
 	p.line = s.NewLine()
-	p.transcript = newTranscript(s, send)
+	p.transcript = newTranscript(s, func(m screen.Msg) {
+		answer := []screen.MessageView{p.view.Answer}
+		sendOrCopy(send)(panelClick(m, answer, screen.ServiceRetry{}, screen.ServiceCopy{}))
+	})
 	p.stop = s.NewButton("Stop", func() {
 		if p.view.Streaming {
 			send(screen.ServiceStop{})

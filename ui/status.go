@@ -16,7 +16,6 @@ type status struct {
 	item  appkit.StatusItem
 	menu  appkit.Menu
 	items *kit.Scope // of the menu's present items
-	old   []*kit.Scope
 	rev   int
 	shown bool
 	open  bool // the user looks at the menu

@@ -14,11 +14,14 @@ type Snapshot struct {
 	Chat     ChatSnapshot
 	Quick    TalkSnapshot
 	Service  TalkSnapshot
-	Settings bool // they are open
+	Settings SettingsSnapshot
 	Status   StatusSnapshot
-	// Parts are the places of what can be clicked: x, y, width and height in points from the screen's upper left corner.
+	// Parts are the places of what can be clicked: x, y, width and height in points from the screen's upper left
+	// corner.
 	Parts map[string][4]int
 	Lent  int // Go objects that Objective-C holds
+	// Keyboard names what gets the keys: a window, or a text field as in Parts; "" while that is another program.
+	Keyboard string
 }
 
 // ChatSnapshot is the chat window.
@@ -44,11 +47,19 @@ type MessageSnapshot struct {
 	Text, Thinking, Figures, Note, Error string
 }
 
+// SettingsSnapshot is the settings window.
+type SettingsSnapshot struct {
+	Open   bool
+	Errors []string // of the fields
+	API    string
+}
+
 // StatusSnapshot is the status item.
 type StatusSnapshot struct {
 	Icon  int
 	Title string
 	Menu  []string
+	Open  bool // the menu is
 }
 
 // snapshot takes from a view what a test needs.
@@ -60,8 +71,15 @@ func snapshot(v *screen.View) Snapshot {
 			Notice: v.Chat.Notice, Model: v.Chat.Model.Text,
 		},
 		Quick:    TalkSnapshot{v.Quick.Open, v.Quick.Streaming, messageSnapshots(v.Quick.Messages)},
-		Settings: v.Settings.Open,
+		Settings: SettingsSnapshot{Open: v.Settings.Open, API: v.Settings.APIText},
 		Status:   StatusSnapshot{Icon: int(v.Status.Icon), Title: v.Status.Title},
+	}
+	for _, f := range []screen.FieldView{
+		v.Settings.System, v.Settings.Temperature, v.Settings.MaxTokens, v.Settings.Port,
+	} {
+		if f.Error != "" {
+			s.Settings.Errors = append(s.Settings.Errors, f.Error)
+		}
 	}
 	if v.Service.Open {
 		s.Service = TalkSnapshot{true, v.Service.Streaming, messageSnapshots([]screen.MessageView{v.Service.Answer})}

@@ -3,6 +3,8 @@
 package ui
 
 import (
+	"unsafe"
+
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
 	"github.com/progrium/darwinkit/objc"
@@ -85,5 +87,29 @@ func (t *transcript) atEnd() bool {
 }
 
 func (t *transcript) toEnd() {
-	t.text.ScrollRangeToVisible(foundation.Range{Location: uint64(t.storage.Length())})
+	t.text.ScrollRangeToVisible(foundation.Range{Location: uint64(t.storage.Length())}) // lays out what is before it
+	t.text.ScrollRectToVisible(kit.Frame{Y: t.text.Frame().Size.Height - 1, W: 1, H: 1}.Rect())
+}
+
+// links returns where the links that can be seen lie, in the window.
+func (t *transcript) links() map[string]foundation.Rect {
+	out := map[string]foundation.Rect{}
+	layout, container, origin := t.text.LayoutManager(), t.text.TextContainer(), t.text.TextContainerOrigin()
+	seen := kit.FrameOf(t.text.VisibleRect())
+	for at, n := uint64(0), uint64(t.storage.Length()); at < n; {
+		run := &foundation.Range{}
+		value := objc.Call[objc.Object](t.storage, objc.Sel("attribute:atIndex:effectiveRange:"), "NSLink", uint(at),
+			unsafe.Pointer(run))
+		if !value.IsNil() {
+			glyphs := layout.GlyphRangeForCharacterRangeActualCharacterRange(*run, nil)
+			r := layout.BoundingRectForGlyphRangeInTextContainer(glyphs, container)
+			r.Origin.X += origin.X
+			r.Origin.Y += origin.Y
+			if f := kit.FrameOf(r); f.Y >= seen.Y && f.Y+f.H <= seen.Y+seen.H {
+				out[value.Description()] = t.text.ConvertRectToView(r, nil)
+			}
+		}
+		at = max(at+1, run.Location+run.Length)
+	}
+	return out
 }

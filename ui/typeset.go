@@ -158,7 +158,8 @@ func thinkingTitle(m *screen.MessageView) []kit.Para {
 func failure(m *screen.MessageView) []kit.Para {
 	spans := []kit.Span{{Text: m.Error.Text, Face: kit.Face{Size: bodySize, Ink: kit.InkError}}}
 	if m.Error.Retry {
-		spans = append(spans, kit.Span{Text: "   ", Face: body}, kit.Span{Text: "Try Again", Face: body, Link: retryLink(m.ID)})
+		spans = append(spans, kit.Span{Text: "   ", Face: body},
+			kit.Span{Text: "Try Again", Face: body, Link: retryLink(m.ID)})
 	}
 	return []kit.Para{{Spans: append(spans, kit.Span{Text: "\n", Face: body}), After: 4}}
 }
@@ -239,9 +240,10 @@ func indent(paras []kit.Para, by float64) []kit.Para {
 
 // Steps to the right, in points.
 const (
-	listStep  = 20
+	listStep  = 24
 	quoteStep = 16
 	cellPad   = 18
+	codeInset = 10 // of code from its edges
 )
 
 // block lays one block of Markdown out. codeLink, if any, is offered above code.
@@ -278,8 +280,12 @@ func paragraph(b screen.Block) []kit.Para {
 	}
 	if b.Marker != "" {
 		p.First = -listStep
-		p.Tabs = []float64{0}
-		p.Spans = append([]kit.Span{{Text: " " + b.Marker + "\t", Face: body}}, p.Spans...)
+		p.Tabs = []float64{0, listStep / 2, listStep} // more than the first are for markers that are too wide
+		marker := b.Marker
+		if len(marker) < 3 || !strings.HasSuffix(marker, ".") {
+			marker = " " + marker
+		}
+		p.Spans = append([]kit.Span{{Text: marker + "\t", Face: body}}, p.Spans...)
 	}
 	return []kit.Para{p}
 }
@@ -296,13 +302,26 @@ func code(b screen.Block, link *kit.Span) []kit.Para {
 	}
 	lines := strings.Split(b.Text, "\n")
 	for i, l := range lines {
-		p := kit.Para{Spans: []kit.Span{{Text: l + "\n", Face: face}}, First: 10, Indent: 10, Tail: 10}
+		p := kit.Para{
+			Spans: []kit.Span{{Text: l + "\n", Face: face}},
+			First: codeInset, Indent: codeInset, Tail: codeInset, Tabs: codeTabs(),
+		}
 		if i == len(lines)-1 {
 			p.After = 8
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// codeTabs are tab stops after every four characters.
+func codeTabs() []float64 {
+	const advance = 0.6 * codeSize // of a character
+	var tabs []float64
+	for i := range 16 {
+		tabs = append(tabs, codeInset+float64(4*(i+1))*advance)
+	}
+	return tabs
 }
 
 // table sets the cells of a table at tab stops that fit the widest cell of a column.
@@ -350,9 +369,6 @@ func cellLen(c screen.Cell) int {
 	return n
 }
 
-// lineBreak breaks a line inside a paragraph.
-const lineBreak = "\u2028"
-
 func runs(in []screen.Run, face kit.Face) []kit.Span {
 	out := make([]kit.Span, 0, len(in)+1)
 	for _, r := range in {
@@ -363,7 +379,7 @@ func runs(in []screen.Run, face kit.Face) []kit.Span {
 		if r.Style&screen.Mono != 0 {
 			f.Mono, f.Filled, f.Size = true, true, f.Size-1
 		}
-		s := kit.Span{Text: strings.ReplaceAll(r.Text, "\n", lineBreak), Face: f}
+		s := kit.Span{Text: strings.ReplaceAll(r.Text, "\n", kit.LineBreak), Face: f}
 		if r.Style&screen.Link != 0 {
 			s.Link = outsideLink(r.Target)
 		}

@@ -58,15 +58,21 @@ func TestCompare(t *testing.T) {
 // TestEveryPieceEndsItsLine holds what replacing one piece by another relies on: a piece is whole paragraphs.
 func TestEveryPieceEndsItsLine(t *testing.T) {
 	blocks := []screen.Block{
-		{Kind: screen.Heading, Level: 1, Runs: text("h")}, {Kind: screen.Heading, Level: 9, Runs: text("h")},
-		{Kind: screen.Paragraph, Runs: text("a\nb")}, {Kind: screen.Paragraph},
-		{Kind: screen.Paragraph, List: 2, Marker: "•", Runs: text("x")}, {Kind: screen.Code, Text: "a\nb", Lang: "go"},
-		{Kind: screen.Code}, {Kind: screen.Rule}, {Kind: screen.Table},
+		{Kind: screen.Heading, Level: 1, Runs: text("h")},
+		{Kind: screen.Heading, Level: 9, Runs: text("h")},
+		{Kind: screen.Paragraph, Runs: text("a\nb")},
+		{Kind: screen.Paragraph},
+		{Kind: screen.Paragraph, List: 2, Marker: "•", Runs: text("x")},
+		{Kind: screen.Code, Text: "a\nb", Lang: "go"},
+		{Kind: screen.Code},
+		{Kind: screen.Rule},
+		{Kind: screen.Table},
 		{Kind: screen.Table, Rows: [][]screen.Cell{{{Runs: text("a")}, {Runs: text("b")}}, {{Runs: text("c")}}}},
 	}
 	messages := []screen.MessageView{{
-		ID: 4, Side: screen.ByModel, Blocks: blocks, Waiting: "Waiting", Note: "Stopped", Figures: "1 s", Version: 2, Versions: 3,
-		CanCopy: true, CanRegenerate: true, CanEdit: true, Error: screen.ErrorView{Text: "broken", Retry: true},
+		ID: 4, Side: screen.ByModel, Blocks: blocks, Waiting: "Waiting", Note: "Stopped", Figures: "1 s",
+		Version: 2, Versions: 3, CanCopy: true, CanRegenerate: true, CanEdit: true,
+		Error:    screen.ErrorView{Text: "broken", Retry: true},
 		Thinking: screen.ThinkingView{Shown: true, Title: "Thought", Open: true, Blocks: blocks},
 	}}
 	for _, p := range pieces(messages) {
@@ -95,7 +101,8 @@ func TestTextCannotSpeakForTheWindow(t *testing.T) {
 }
 
 func TestStyles(t *testing.T) {
-	face := runs([]screen.Run{{Text: "x", Style: screen.Bold | screen.Italic | screen.Mono | screen.Strike}}, body)[0].Face
+	all := screen.Bold | screen.Italic | screen.Mono | screen.Strike
+	face := runs([]screen.Run{{Text: "x", Style: all}}, body)[0].Face
 	want := kit.Face{Size: bodySize - 1, Bold: true, Italic: true, Mono: true, Strike: true, Filled: true}
 	if face != want {
 		t.Errorf("got %+v, want %+v", face, want)

@@ -25,13 +25,18 @@ type Model struct {
 // Default is the model that runs when none is chosen.
 const Default = "qwen-tiny"
 
+// tinyNote is what to say of a demonstration model.
+const tinyNote = "a tiny built-in model of 14 million parameters: it shows how Sotto works, for real answers open a " +
+	"larger one"
+
 // Builtin lists the models that every copy of Sotto carries.
 func Builtin() ([]Model, error) {
-	list := []Model{{
-		Name: "qwen-tiny", Family: "qwen3_5_moe", Builtin: true, Tiny: true,
-		Note: "a tiny built-in model of 14 million parameters: it shows how Sotto works, for real answers open a larger one",
-	}}
+	list := []Model{
+		{Name: "qwen-tiny", Family: "qwen3_5_moe"},
+		{Name: "nemotron-tiny", Family: "nemotron_h"},
+	}
 	for i := range list {
+		list[i].Builtin, list[i].Tiny, list[i].Note = true, true, tinyNote
 		dir, err := assets.Model(list[i].Name)
 		if err != nil {
 			return nil, fmt.Errorf("built-in model %s: %w", list[i].Name, err)
@@ -57,7 +62,8 @@ func Resolve(name string) (Model, error) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Model{}, fmt.Errorf("no model %q: neither a built-in one (%s) nor a folder", name, strings.Join(names, ", "))
+		return Model{}, fmt.Errorf("no model %q: neither a built-in one (%s) nor a folder", name,
+			strings.Join(names, ", "))
 	case err != nil:
 		return Model{}, fmt.Errorf("model %q: %w", name, err)
 	case !info.IsDir():

@@ -16,8 +16,12 @@ func TestResolve(t *testing.T) {
 	}
 	for _, c := range []struct{ name, model, want, err string }{
 		{"built-in", "qwen-tiny", "qwen-tiny", ""},
+		{"the other built-in", "nemotron-tiny", "nemotron-tiny", ""},
 		{"folder", dir, dir, ""},
-		{"missing", filepath.Join(dir, "nothing"), "", "neither a built-in one (qwen-tiny) nor a folder"},
+		{
+			"missing", filepath.Join(dir, "nothing"), "",
+			"neither a built-in one (qwen-tiny, nemotron-tiny) nor a folder",
+		},
 		{"file", file, "", "is a file"},
 		{"empty", "", "", "no model"},
 	} {

@@ -5,6 +5,7 @@ type modelState struct {
 	state   ModelState
 	load    int    // number of the last [LoadModel]
 	name    string // as far as it is known
+	stage   string // of loading
 	percent int
 	err     string
 	info    ModelInfo
@@ -19,7 +20,7 @@ func (u *step) ofModel(m Msg) bool {
 		}
 	case ModelLoading:
 		if m.Load == u.model.load && u.model.state == ModelIsLoading {
-			u.model.name = m.Name
+			u.model.name, u.model.stage = m.Name, m.Stage
 			if m.Total > 0 {
 				u.model.percent = int(100 * min(max(float64(m.Done)/float64(m.Total), 0), 1))
 			}

@@ -150,8 +150,8 @@ type (
 	ModelLoading struct {
 		Load        int // of [LoadModel]; here and below messages of older ones are ignored
 		Name        string
-		Stage       string
-		Done, Total int64 // bytes
+		Stage       string // as engine.Loading has it
+		Done, Total int64
 	}
 	// ModelReady tells that the model can answer.
 	ModelReady struct {

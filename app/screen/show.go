@@ -3,6 +3,8 @@ package screen
 import (
 	"fmt"
 	"strconv"
+
+	"sotto/engine"
 )
 
 // Show makes the view of a state.
@@ -21,7 +23,7 @@ func (s *State) showChat() ChatView {
 		Model: s.showModel(), Notice: s.notice, CanStop: busy != nil && !busy.stopping,
 		Sidebar: SidebarView{Days: s.sidebar, Selected: s.window.selected},
 	}
-	if s.saveErr != "" {
+	if s.saveErr != "" && s.notice == "" {
 		v.Notice = s.saveErr
 	}
 	if len(s.sidebar) == 0 && s.started {
@@ -79,9 +81,22 @@ func (s *State) showModel() ModelView {
 
 func (s *State) loadingText() string {
 	if s.model.percent == 0 {
-		return "Loading " + s.modelName()
+		return s.loading()
 	}
-	return fmt.Sprintf("Loading %s: %d %%", s.modelName(), s.model.percent)
+	return fmt.Sprintf("%s: %d %%", s.loading(), s.model.percent)
+}
+
+// loading says what is being done to the model.
+func (s *State) loading() string {
+	switch s.model.stage {
+	case engine.StageCompiling:
+		return "Compiling kernels for " + s.modelName()
+	case engine.StagePacking:
+		return "Packing " + s.modelName()
+	case engine.StageVerifying:
+		return "Checking " + s.modelName()
+	}
+	return "Loading " + s.modelName()
 }
 
 // showMessages are the messages of the branch that is shown.

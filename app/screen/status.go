@@ -106,7 +106,7 @@ func (s *State) summary() string {
 	}
 	switch s.model.state {
 	case ModelIsLoading:
-		return "Loading " + s.modelName()
+		return s.loading()
 	case ModelIsReady:
 		return s.modelName() + " is ready"
 	case ModelHasFailed:

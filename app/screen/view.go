@@ -118,7 +118,7 @@ const (
 type ModelView struct {
 	State   ModelState
 	Name    string
-	Text    string // "qwen-tiny", "Loading qwen-tiny: 42 %", an error
+	Text    string // "qwen-tiny", "Packing qwen-tiny: 42 %", an error
 	Percent int    // of loading, 0 to 100
 	Note    string // one sentence about the model, "" for none
 	Retry   bool   // offer RetryModel

@@ -79,7 +79,9 @@ type (
 
 // fingerprint stands for everything but the request that an answer depends on.
 func (m *Model) fingerprint(build string) string {
-	sum := sha256.Sum256(fmt.Append(nil, build, "\x00", m.ID, "\x00", m.Info))
+	i := m.Info
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d %v %q %q %q", build, m.ID, i.Family, i.Weights, i.Window,
+		i.Sampling, i.Caps.Driver, i.Caps.Name, i.Caps.Tier))
 	return fmt.Sprintf("fp_%x", sum[:5])
 }
 

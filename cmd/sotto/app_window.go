@@ -21,26 +21,31 @@ func init() { runtime.LockOSThread() }
 // addWindow adds the command that opens the window, and makes it what sotto does without a command where programs are
 // opened by a click.
 func addWindow(root *cobra.Command, t terminal) {
-	trace := false
+	trace, driver := false, ""
 	c := &cobra.Command{
 		Use:   "app",
 		Short: "Open the window",
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, trace) },
+		RunE:  func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, driver, trace) },
 	}
+	driverFlag(c.Flags(), &driver)
 	c.Flags().BoolVar(&trace, "trace", false, "tell on standard output what the windows show, for tests")
 	if err := c.Flags().MarkHidden("trace"); err != nil {
 		panic(err) // the flag is defined above
 	}
 	root.AddCommand(c)
 	if runtime.GOOS == "darwin" {
-		root.RunE = func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, false) }
+		root.RunE = func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, "", false) }
 	}
 }
 
 // openWindow runs the app with its windows. It leaves the process where all went well.
-func openWindow(ctx context.Context, t terminal, trace bool) error {
-	r, err := app.Launch(app.LaunchOptions{Build: revision()})
+func openWindow(ctx context.Context, t terminal, driver string, trace bool) error {
+	if err := checkDriver(driver); err != nil {
+		return err
+	}
+	o := app.LaunchOptions{Build: version(), Open: app.Options{Driver: driver}}
+	r, err := app.Launch(o) //nolint:contextcheck // it is ended by Run's context
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,9 @@ func newAsk(t terminal) *cobra.Command {
 		Short: "Answer one question and end",
 		Long: "Answers the question made of PROMPT, the file given with -f and what is piped in, in this order.\n" +
 			"The answer goes to standard output as it is made; figures and messages go to standard error.",
-		Example: "  sotto ask \"Tell me a joke\"\n  sotto ask -f letter.txt \"Summarise this\"\n  git diff | sotto ask \"Explain\"",
-		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), t, args) },
+		Example: "  sotto ask \"Tell me a joke\"\n  sotto ask -f letter.txt \"Summarise this\"\n" +
+			"  git diff | sotto ask \"Explain\"",
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), t, args) },
 	}
 	a.register(c)
 	c.Flags().StringVarP(&a.file, "file", "f", "", "add the text of this file to the question")
@@ -43,7 +44,7 @@ func newAsk(t terminal) *cobra.Command {
 	return c
 }
 
-func (a *asking) run(ctx context.Context, t terminal, args []string) error {
+func (a *asking) run(ctx context.Context, t terminal, args []string) (err error) {
 	if a.logprobs >= 0 && !a.json {
 		return usageError{errors.New("--logprobs needs --json")}
 	}
@@ -58,7 +59,7 @@ func (a *asking) run(ctx context.Context, t terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	r, err := a.request(m)
 	if err != nil {
 		return err
@@ -156,7 +157,10 @@ func readText(name string, r io.Reader) (string, error) {
 // piped says whether something other than a terminal feeds standard input.
 func piped(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular() || info.Mode()&os.ModeSocket != 0)
+	if err != nil {
+		return false
+	}
+	return info.Mode().IsRegular() || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
 // checkText refuses bytes that are not UTF-8, naming the first one.

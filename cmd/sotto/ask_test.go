@@ -152,7 +152,7 @@ func TestAskLimits(t *testing.T) {
 		t.Errorf("--max-tokens 7: %s after %v", short.FinishReason, short.CompletionID)
 	}
 	o := good(t, sotto(t, "ask", "--temperature", "0", "--max-tokens", "7", story))
-	if !strings.Contains(o.err, "ended by length") {
+	if !strings.Contains(o.err, "ended: length") {
 		t.Errorf("figures %q do not say why the answer ended", o.err)
 	}
 	before, _, ok := strings.Cut(whole.Text, " named ")

@@ -26,8 +26,9 @@ func newChat(t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk in the terminal",
-		Long: "Talks in the terminal until Ctrl-D. Ctrl-C stops an answer, and leaves when nothing is being answered.\n" +
-			"From a pipe every line is one message; with nothing to read one demonstration question is answered.",
+		Long: "Talks in the terminal until Ctrl-D. Ctrl-C stops an answer, and leaves when nothing is being\n" +
+			"answered. From a pipe every line is one message; with nothing to read one question is answered as a\n" +
+			"demonstration.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return chat(c.Context(), t, f) },
 	}
@@ -35,12 +36,12 @@ func newChat(t terminal) *cobra.Command {
 	return c
 }
 
-func chat(ctx context.Context, t terminal, f *flags) error {
+func chat(ctx context.Context, t terminal, f *flags) (err error) {
 	m, err := f.open(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	r, err := f.request(m)
 	if err != nil {
 		return err
@@ -67,13 +68,12 @@ type talk struct {
 // pipe answers each line. A message that cannot be answered ends the conversation with its error.
 func (c *talk) pipe(ctx context.Context) error {
 	in := bufio.NewReader(c.in)
-	asked := false
-	for {
+	asked, last := false, false
+	for !last {
 		line, err := in.ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		if last = errors.Is(err, io.EOF); err != nil && !last {
 			return fmt.Errorf("read standard input: %w", err)
 		}
-		last := err != nil
 		if line = strings.TrimSpace(line); line == "" && last && !asked {
 			line = demo
 		}
@@ -87,17 +87,15 @@ func (c *talk) pipe(ctx context.Context) error {
 				return err
 			}
 		}
-		if last {
-			return nil
-		}
 	}
+	return nil
 }
 
 // person reads lines with editing and history. An error of one turn is told and the conversation goes on.
 func (c *talk) person(ctx context.Context) error {
 	fmt.Fprintf(c.out, "%s", c.model.Name)
 	if c.model.Note != "" {
-		fmt.Fprintf(c.out, ": %s", c.model.Note)
+		fmt.Fprintf(c.out, ": %s", note(c.model))
 	}
 	fmt.Fprintln(c.out, ".\nCtrl-C stops an answer, Ctrl-D leaves.")
 	screen := struct {

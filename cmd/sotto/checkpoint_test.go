@@ -120,7 +120,7 @@ func TestCheckpointRefused(t *testing.T) {
 		}, []string{normTensor, "[2 128]", "[256]"}},
 		{"config of another size", func(c checkpoint) {
 			c.edit("config.json", `"hidden_size": 256`, `"hidden_size": 512`)
-		}, []string{"embed_tokens"}},
+		}, []string{"embed_tokens: its weights are for 256 inputs, by the sizes in config.json it has 512"}},
 		{"other model type", func(c checkpoint) {
 			c.edit("config.json", `"model_type": "qwen3_5_moe"`, `"model_type": "llama"`)
 		}, []string{"config.json", `model_type "llama" is not supported`, "qwen3_5_moe"}},

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"sotto/app"
@@ -22,6 +25,7 @@ const maxThreads = 64
 // flags are shared by the commands that generate.
 type flags struct {
 	model, system, dtype    string
+	driver                  string
 	temperature, topP, minP float32
 	topK, maxTokens, chunk  int
 	threads                 int
@@ -45,11 +49,35 @@ func (f *flags) register(c *cobra.Command) {
 	p.StringArrayVar(&f.stop, "stop", nil, "end the answer before this text; may be given several times")
 	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 1 to 4096 (default: what the device suggests)")
 	p.StringVar(&f.dtype, "dtype", "bf16", "type of activations: bf16, or f32 for comparisons")
+	driverFlag(p, &f.driver)
 	p.IntVar(&f.threads, "threads", 0, "threads of the host driver (default: all cores)")
+}
+
+func driverFlag(p *pflag.FlagSet, driver *string) {
+	p.StringVar(driver, "driver", "", "device driver: "+strings.Join(app.Drivers(), ", ")+" (default: this machine's)")
+}
+
+// checkDriver refuses names that are none; "" is this machine's.
+func checkDriver(name string) error {
+	if name != "" && !slices.Contains(app.Drivers(), name) {
+		return usageError{fmt.Errorf("--driver %q: want %s", name, strings.Join(app.Drivers(), ", "))}
+	}
+	return nil
+}
+
+// checkThreads refuses what the host driver does not take; 0 is all cores.
+func checkThreads(n int) error {
+	if n < 0 || n > maxThreads {
+		return usageError{fmt.Errorf("--threads %d: want 0 to %d", n, maxThreads)}
+	}
+	return nil
 }
 
 // check refuses values that no model could accept.
 func (f *flags) check() error {
+	if err := errors.Join(checkModel(f.model), checkDriver(f.driver), checkThreads(f.threads)); err != nil {
+		return err
+	}
 	changed := f.cmd.Flags().Changed
 	switch {
 	case f.dtype != "bf16" && f.dtype != "f32":
@@ -58,8 +86,6 @@ func (f *flags) check() error {
 		return usageError{fmt.Errorf("--chunk %d: want 1 to %d", f.chunk, kernels.MaxRows)}
 	case changed("max-tokens") && f.maxTokens < 1:
 		return usageError{fmt.Errorf("--max-tokens %d: want at least 1", f.maxTokens)}
-	case f.threads < 0 || f.threads > maxThreads:
-		return usageError{fmt.Errorf("--threads %d: want 0 to %d", f.threads, maxThreads)}
 	}
 	for _, s := range f.stop {
 		if s == "" {
@@ -85,11 +111,18 @@ func (f *flags) open(ctx context.Context, t terminal) (*app.Model, error) {
 	defer stop()
 	bar := newProgress(t.err)
 	defer bar.clear()
-	return app.Open(ctx, app.Options{
-		Model: f.model, DType: dtype, Chunk: f.chunk, Threads: f.threads, RawOnly: f.raw,
+	m, err := app.Open(ctx, app.Options{
+		Model: f.model, Driver: f.driver, DType: dtype, Chunk: f.chunk, Threads: f.threads, RawOnly: f.raw,
 		Progress: bar.loading,
 		Warn:     func(s string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", s) },
 	})
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil { // an interrupt that came too late to stop the opening still counts
+		return nil, errors.Join(ctx.Err(), m.Close())
+	}
+	return m, nil
 }
 
 // request fills in what the flags say of an answer.

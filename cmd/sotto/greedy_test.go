@@ -81,7 +81,8 @@ func TestGreedyRepeats(t *testing.T) {
 		{"--threads", "1"},
 		{"--threads", "3"},
 	} {
-		if got := ask(t, append(args, "--max-tokens", "40", question)...); !slices.Equal(got.CompletionID, want.CompletionID) {
+		got := ask(t, append(args, "--max-tokens", "40", question)...)
+		if !slices.Equal(got.CompletionID, want.CompletionID) {
 			t.Errorf("%v: %q, want %q", args, got.Text, want.Text)
 		}
 	}

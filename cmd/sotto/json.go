@@ -73,7 +73,9 @@ func printJSON(w io.Writer, m *app.Model, r engine.Result, tokens []engine.Event
 			if e.Token.ID < 0 {
 				continue
 			}
-			one := logprobJSON{alternativeJSON{e.Token.ID, m.Engine.TokenText(e.Token.ID), e.Token.Log}, []alternativeJSON{}}
+			one := logprobJSON{
+				alternativeJSON{e.Token.ID, m.Engine.TokenText(e.Token.ID), e.Token.Log}, []alternativeJSON{},
+			}
 			for _, alt := range e.Token.Alts {
 				one.Top = append(one.Top, alternativeJSON{int32(alt.ID), m.Engine.TokenText(int32(alt.ID)), alt.Log})
 			}

@@ -75,7 +75,7 @@ func run(args []string, t terminal) int {
 	}
 	root := newRoot(t)
 	root.SetArgs(args)
-	err := root.ExecuteContext(context.Background())
+	c, err := root.ExecuteContextC(context.Background())
 	if err == nil {
 		err = out.err
 	}
@@ -86,7 +86,7 @@ func run(args []string, t terminal) int {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &usage):
-		fmt.Fprintf(t.err, "sotto: %v\nRun 'sotto --help' for usage.\n", err)
+		fmt.Fprintf(t.err, "sotto: %v\nRun '%s --help' for usage.\n", err, c.CommandPath())
 		return exitUsage
 	default:
 		fmt.Fprintf(t.err, "sotto: %v\n", err)
@@ -97,6 +97,7 @@ func run(args []string, t terminal) int {
 func newRoot(t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sotto",
+		Version:       version(),
 		Short:         "A language model on this machine, in private",
 		Long:          "Sotto answers with a language model that runs on this machine. Nothing you type leaves it.",
 		SilenceUsage:  true,
@@ -112,8 +113,9 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newChat(t), newAsk(t), newServe(t), newModels(t))
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newChat(t), newAsk(t), newServe(t), newModels(t), newBench(t), newDoctor(t))
 	addWindow(root, t)
 	return root
 }

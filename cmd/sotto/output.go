@@ -33,7 +33,11 @@ func (p *progress) line(format string, args ...any) {
 }
 
 func (p *progress) loading(l engine.Loading) {
-	if l.Total > 0 {
+	switch {
+	case l.Total <= 0:
+	case l.Stage == engine.StageCompiling:
+		p.line("%s: %d of %d kernels", l.Stage, l.Done, l.Total)
+	default:
 		p.line("%s: %d %% of %s", l.Stage, 100*l.Done/l.Total, bytes(l.Total))
 	}
 }
@@ -64,6 +68,14 @@ func bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
+// note is what the catalogue says of a model, for a terminal: the built-in one is no end but a beginning.
+func note(m *app.Model) string {
+	if m.Tiny {
+		return m.Note + " with --model DIR"
+	}
+	return m.Note
+}
+
 // figures is the line under an answer: who answered, how fast, and why it ended if not by itself.
 func figures(m *app.Model, r engine.Result) string {
 	name := m.Name
@@ -87,7 +99,7 @@ func figures(m *app.Model, r engine.Result) string {
 		s += fmt.Sprintf(" at %.0f/s", v)
 	}
 	if r.Reason != engine.ReasonStop {
-		s += " · ended by " + r.Reason
+		s += " · ended: " + r.Reason
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // exitCode waits for a process.
@@ -74,6 +77,20 @@ func TestInterrupt(t *testing.T) {
 				t.Errorf("an interrupt is no error: %q", errs)
 			}
 		})
+	}
+}
+
+// TestInterruptWhileOpening holds that an interrupt is not forgotten when the model is open before anything has looked
+// at it: with packed weights opening takes a moment in which nothing does.
+func TestInterruptWhileOpening(t *testing.T) {
+	good(t, sotto(t, "ask", "--max-tokens", "1", "hi")) // packs
+	f := &flags{}
+	f.register(&cobra.Command{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m, err := f.open(ctx, terminal{err: &strings.Builder{}})
+	if !errors.Is(err, context.Canceled) || m != nil {
+		t.Errorf("got %v, %v, want no model and that it was cancelled", m, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ import (
 
 // serving is the state of one `sotto serve`.
 type serving struct {
-	model                                   string
+	model, driver                           string
 	port, sessions, waiting, chunk, threads int
 }
 
@@ -44,12 +43,16 @@ func newServe(t terminal) *cobra.Command {
 	p.IntVar(&s.sessions, "sessions", 4, "conversations whose state is kept, fewer if memory is short")
 	p.IntVar(&s.waiting, "queue", sched.DefaultWaiting, "most requests that wait; more are told to come back later")
 	p.IntVar(&s.chunk, "chunk", 0, "rows of a prefill chunk, 1 to 4096 (default: what the device suggests)")
+	driverFlag(p, &s.driver)
 	p.IntVar(&s.threads, "threads", 0, "threads of the host driver (default: all cores)")
 	return c
 }
 
 // check refuses values out of range.
 func (s *serving) check() error {
+	if err := errors.Join(checkModel(s.model), checkDriver(s.driver)); err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		name            string
 		value, low, top int
@@ -86,7 +89,7 @@ func (s *serving) run(ctx context.Context, t terminal) (err error) {
 		ID: filepath.Base(m.Name), Since: time.Now(), Info: m.Engine.Info(), Queue: queue, Bytes: m.Engine.TokenBytes,
 	}
 	api := server.New(server.Config{
-		Model: func() *server.Model { return model }, Build: revision(),
+		Model: func() *server.Model { return model }, Build: version(),
 		Logger: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	urls, err := api.Listen(ctx, s.port)
@@ -95,7 +98,7 @@ func (s *serving) run(ctx context.Context, t terminal) (err error) {
 	}
 	fmt.Fprintf(t.out, "%s answers at %s (Ctrl-C ends it).\n", model.ID, strings.Join(urls, " and "))
 	if m.Note != "" {
-		fmt.Fprintf(t.out, "It is %s.\n", m.Note)
+		fmt.Fprintf(t.out, "It is %s.\n", note(m))
 	}
 	return api.Run(ctx)
 }
@@ -105,22 +108,8 @@ func (s *serving) open(ctx context.Context, t terminal) (*app.Model, error) {
 	bar := newProgress(t.err)
 	defer bar.clear()
 	return app.Open(ctx, app.Options{
-		Model: s.model, Chunk: s.chunk, Threads: s.threads, Sessions: s.sessions, Progress: bar.loading,
-		Warn: func(text string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", text) },
+		Model: s.model, Driver: s.driver, Chunk: s.chunk, Threads: s.threads, Sessions: s.sessions,
+		Progress: bar.loading,
+		Warn:     func(text string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", text) },
 	})
-}
-
-// revision is the version that this program was built from.
-func revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	out := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-			out += " " + s.Value
-		}
-	}
-	return out
 }

@@ -49,7 +49,7 @@ func startServe(t *testing.T, args ...string) *served {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	found := regexp.MustCompile(`^qwen-tiny answers at http://127\.0\.0\.1:(\d+)`).FindStringSubmatch(line)
+	found := regexp.MustCompile(`^[a-z]+-tiny answers at http://127\.0\.0\.1:(\d+)`).FindStringSubmatch(line)
 	if found == nil {
 		t.Fatalf("got %q, %v: %s", line, err, s.errs)
 	}

@@ -19,6 +19,7 @@ func TestCommandLineRefused(t *testing.T) {
 		{"unknown flag at the top", "--frobnicate", "unknown flag: --frobnicate"},
 		{"argument of chat", "chat hello", `unexpected argument "hello"`},
 		{"argument of models", "models hello", `unexpected argument "hello"`},
+		{"flag of clean", "models clean --everything", "unknown flag: --everything"},
 		{"no value", "ask hi --seed", "flag needs an argument: --seed"},
 		{"no question", "ask", "no question"},
 		{"empty question", "ask ''", "no question"},
@@ -27,12 +28,21 @@ func TestCommandLineRefused(t *testing.T) {
 		{"dtype", "ask hi --dtype f16", `--dtype "f16": want bf16 or f32`},
 		{"chunk too small", "ask hi --chunk 0", "--chunk 0: want 1 to 4096"},
 		{"chunk too large", "ask hi --chunk 4097", "--chunk 4097: want 1 to 4096"},
-		{"chunk no number", "ask hi --chunk many", `"many" for "--chunk"`},
+		{"chunk no number", "ask hi --chunk many", `--chunk "many": want a whole number`},
+		{"chunk with a fraction", "ask hi --chunk 1.5", `--chunk "1.5": want a whole number`},
+		{"chunk beyond integers", "chat --chunk 9223372036854775808", "the number is out of range"},
+		{"numbers", "bench --prompt 64,many", `--prompt "64,many": want whole numbers, separated by commas`},
+		{"port no number", "serve -p http", `--port "http": want a whole number`},
+		{"temperature in words", "ask hi --temperature hot", `--temperature "hot": want a number`},
+		{"switch", "ask hi --json=maybe", `--json "maybe": want true or false`},
+		{"empty model", "ask hi --model ''", "--model: the name is empty"},
+		{"chat's empty model", "chat --model ''", "--model: the name is empty"},
+		{"serve's empty model", "serve --model ''", "--model: the name is empty"},
 		{"max-tokens", "ask hi --max-tokens 0", "--max-tokens 0: want at least 1"},
 		{"max-tokens negative", "ask hi --max-tokens -5", "--max-tokens -5: want at least 1"},
 		{"threads", "ask hi --threads -1", "--threads -1: want 0 to 64"},
-		{"seed negative", "ask hi --seed -1", `"-1" for "--seed"`},
-		{"seed too large", "ask hi --seed 18446744073709551616", `"18446744073709551616" for "--seed"`},
+		{"seed negative", "ask hi --seed -1", `--seed "-1": want a whole number from 0`},
+		{"seed too large", "ask hi --seed 18446744073709551616", "the number is out of range"},
 		{"empty stop", "ask hi --stop ''", "--stop: the text is empty"},
 		{"temperature", "ask hi --temperature -1", "temperature -1: want 0 to 100"},
 		{"temperature no number", "ask hi --temperature NaN", "temperature NaN: want 0 to 100"},
@@ -55,6 +65,22 @@ func TestCommandLineRefused(t *testing.T) {
 			}
 			refused(t, sotto(t, args...), exitUsage, tt.want)
 		})
+	}
+}
+
+// TestUsagePointer holds that a mistake leads to the help of the command in which it was made.
+func TestUsagePointer(t *testing.T) {
+	for args, want := range map[string]string{
+		"frobnicate":                "sotto",
+		"ask --frobnicate":          "sotto ask",
+		"ask hi --max-tokens 0":     "sotto ask",
+		"models clean --everything": "sotto models clean",
+	} {
+		o := sotto(t, strings.Fields(args)...)
+		refused(t, o, exitUsage)
+		if want := "\nRun '" + want + " --help' for usage.\n"; !strings.HasSuffix(o.err, want) {
+			t.Errorf("sotto %s: got %q, want %q at its end", args, o.err, want)
+		}
 	}
 }
 
@@ -126,9 +152,47 @@ func TestHelp(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	o := good(t, sotto(t, "models"))
-	for _, want := range []string{"qwen-tiny (default)", "qwen3_5_moe", "tiny", "--model DIR"} {
+	for _, want := range []string{
+		"qwen-tiny (default)", "qwen3_5_moe", "nemotron-tiny", "nemotron_h", "tiny", "--model DIR",
+	} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("got %q, want %q in it", o.out, want)
 		}
 	}
+}
+
+func TestCleanModels(t *testing.T) {
+	emptyHome(t)
+	if o := good(t, sotto(t, "models", "clean")); o.out != "There is nothing to delete.\n" {
+		t.Errorf("without packed weights: %q", o.out)
+	}
+	kept, gone := newCheckpoint(t).dir, newCheckpoint(t).dir
+	for _, name := range []string{"qwen-tiny", kept, gone} {
+		good(t, sotto(t, "ask", "--max-tokens", "1", "--model", name, "hi"))
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	o := good(t, sotto(t, "models"))
+	for _, want := range []string{
+		"MB  " + kept + "\n", "MB  " + gone + " (this folder is gone)\n", "'sotto models clean' deletes", "frees ",
+	} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("got %q, want %q in it", o.out, want)
+		}
+	}
+	if o = good(t, sotto(t, "models", "clean")); strings.Count(o.out, "\n") != 1 || !strings.Contains(o.out, gone) {
+		t.Errorf("clean: %q", o.out)
+	}
+	if o = good(t, sotto(t, "models")); strings.Contains(o.out, gone) || !strings.Contains(o.out, kept) {
+		t.Errorf("after clean: %q", o.out)
+	}
+	if o = good(t, sotto(t, "models", "clean", "--all")); strings.Count(o.out, "\n") != 2 {
+		t.Errorf("clean --all: %q", o.out)
+	}
+	if _, err := os.Stat(filepath.Join(kept, "config.json")); err != nil {
+		t.Errorf("the model itself: %v", err)
+	}
+	good(t, sotto(t, "ask", "--max-tokens", "1", "--model", kept, "hi"))
+	refused(t, sotto(t, "models", "clean", "now"), exitUsage, `unexpected argument "now"`)
 }

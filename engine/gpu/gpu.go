@@ -40,6 +40,7 @@ type Caps struct {
 	Driver      string // "host"
 	Name        string // "AMD EPYC, 2 threads, x86-64-v3"
 	Tier        string // "vector", "simdgroup", "tensor"
+	TierReason  string // why this tier and no faster one
 	SIMD        int    // lanes a simdgroup
 	MaxGroup    int    // simdgroups a threadgroup
 	MemoryLimit int64  // bytes that buffers may take in all; 0 if unknown
@@ -121,4 +122,6 @@ type Program struct {
 	Name string // "decode 1", "prefill 256"
 	Rows int    // row class
 	Ops  []Op
+	// Serial puts every op in a stage of its own, to measure what running ops at the same time is worth.
+	Serial bool
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,18 @@ func TestStages(t *testing.T) {
 }
 
 // slowStages is the definition, op against op.
+// TestSerial gives every op a stage of its own.
+func TestSerial(t *testing.T) {
+	s := newSample()
+	p := &Program{Name: "serial", Rows: 1, Serial: true, Ops: []Op{s.add("a", s.a(), s.b()), s.add("b", s.a(), s.c())}}
+	if got := p.Stages(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("got stages %v, want 1 and 2", got)
+	}
+	if p.Serial = false; !slices.Equal(p.Stages(), []int{1, 1}) {
+		t.Error("the ops of the example depend on each other")
+	}
+}
+
 func slowStages(p *Program) []int {
 	stages := make([]int, len(p.Ops))
 	for i := range p.Ops {

@@ -4,12 +4,16 @@ import "sotto/kernels"
 
 // Stages numbers the ops of p: an op's stage is one more than the highest stage of the earlier ops that it
 // conflicts with, and 1 without any. Two ops conflict when their ranges of a region overlap and at least one
-// of them writes there. Ops of one stage may run at the same time and in any order; a stage starts when the
-// one before has finished. The number of stages is the highest number.
+// of them writes there. In a serial program every op has a stage of its own. Ops of one stage may run at the same
+// time and in any order; a stage starts when the one before has finished. The number of stages is the highest number.
 func (p *Program) Stages() []int {
 	regions := map[*Region]*history{}
 	stages := make([]int, len(p.Ops))
 	for i := range p.Ops {
+		if p.Serial {
+			stages[i] = i + 1
+			continue
+		}
 		op := &p.Ops[i]
 		last := 0
 		for j, s := range op.Args {

@@ -122,6 +122,24 @@ func (b *builder) experts(name string, experts, cols int, src weights.Source) Ma
 	return Matrix{Rows: it.Rows, Cols: cols, Parts: []Part{{Item: it}}}
 }
 
+// neurons is a matrix whose columns are read one by one, those of neurons that are not 0: it is stored by column.
+// experts is 0 for a plain matrix.
+func (b *builder) neurons(name string, experts, cols int, src weights.Source) Matrix {
+	m := b.only4(b.experts(name, experts, cols, src))
+	m.Parts[0].Format = weights.NM
+	return m
+}
+
+// only4 refuses a matrix that is not in 4 bits.
+func (b *builder) only4(m Matrix) Matrix {
+	for _, p := range m.Parts {
+		if p.Format != weights.Q4 {
+			b.fail(fmt.Errorf("%s is stored as %v, only 4 bits are supported here", p.Sources[0].Name, p.Format))
+		}
+	}
+	return m
+}
+
 // vector is a tensor without quantisation, held as dtype.
 func (b *builder) vector(name, tensor string, rows, cols int, dtype weights.Dtype) weights.Item {
 	return weights.Item{
@@ -148,13 +166,26 @@ func (b *builder) format(src weights.Source, cols int) weights.Format {
 		return weights.B16
 	}
 	f := formatOf(bits)
-	switch {
-	case bits != 0 && f == weights.B16:
-		b.fail(fmt.Errorf("%s: %d bits are not supported, only 4 and 8", src.Name, bits))
-	case bits != 0 && b.quant.present && said != bits:
-		b.fail(fmt.Errorf("%s: the shapes say %d bits, %s says %d", src.Name, bits, configFile, said))
+	if bits != 0 && (f == weights.B16 || b.quant.present && said != bits) {
+		b.fail(b.misfit(src.Name, cols, bits, said))
 	}
 	return f
+}
+
+// misfit says why codes do not have the bits that they should. Their scales tell how many inputs they are for: with
+// another number in the config it only seems that the bits are wrong.
+func (b *builder) misfit(module string, cols, bits, said int) error {
+	scales, err := b.ckpt.Tensor(module + ".scales")
+	if err == nil && len(scales.Shape) > 0 {
+		if groups := scales.Shape[len(scales.Shape)-1]; groups != int64(cols)/weights.Group {
+			return fmt.Errorf("%s: its weights are for %d inputs, by the sizes in %s it has %d",
+				module, groups*weights.Group, configFile, cols)
+		}
+	}
+	if formatOf(bits) == weights.B16 {
+		return fmt.Errorf("%s: %d bits are not supported, only 4 and 8", module, bits)
+	}
+	return fmt.Errorf("%s: the shapes say %d bits, %s says %d", module, bits, configFile, said)
 }
 
 // words decodes a list of strings.

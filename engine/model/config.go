@@ -56,7 +56,7 @@ type family struct {
 
 // families is the list of all that are known.
 func families() []family {
-	return []family{{"qwen3_5_moe", qwen35MoE}}
+	return []family{{"nemotron_h", nemotronH}, {"qwen3_5_moe", qwen35MoE}}
 }
 
 // Parse reads a model's config.json and, where there is one, its generation_config.json. The tensors of the

@@ -25,8 +25,13 @@ func read(t testing.TB, name string) []byte {
 // edit returns the small config with one edit: the value at a path is set, or removed when it is nil.
 func edit(t *testing.T, value any, path ...string) []byte {
 	t.Helper()
+	return editFile(t, "tiny.json", value, path...)
+}
+
+func editFile(t *testing.T, file string, value any, path ...string) []byte {
+	t.Helper()
 	root := map[string]any{}
-	if err := json.Unmarshal(read(t, "tiny.json"), &root); err != nil {
+	if err := json.Unmarshal(read(t, file), &root); err != nil {
 		t.Fatal(err)
 	}
 	m := root
@@ -184,7 +189,10 @@ func TestRefused(t *testing.T) {
 		name, want string
 		config     []byte
 	}{
-		{"other type", `model_type "llama" is not supported, only qwen3_5_moe`, edit(t, "llama", "model_type")},
+		{
+			"other type", `model_type "llama" is not supported, only nemotron_h, qwen3_5_moe`,
+			edit(t, "llama", "model_type"),
+		},
 		{"no type", `model_type "" is not supported`, edit(t, nil, "model_type")},
 		{"not an object", "config.json: not a JSON object", []byte("[1]")},
 		{"null", "config.json: not a JSON object", []byte("null")},
@@ -357,10 +365,13 @@ const smallConfig = `{"model_type": "qwen3_5_moe", "hidden_size": 64, "vocab_siz
 "eos_token_id": [1, 2], "quantization": {"group_size": 64, "bits": 4, "x": {"group_size": 64, "bits": 8}}}`
 
 func FuzzConfig(f *testing.F) {
-	for _, name := range []string{"tiny.json", "qwen36_35b_a3b.json"} {
+	for _, name := range []string{
+		"tiny.json", "qwen36_35b_a3b.json", "nemotron_tiny.json", "nemotron35_lightning.json",
+	} {
 		f.Add(read(f, name), []byte(`{"eos_token_id": [1, 2], "temperature": 0.5}`))
 	}
 	f.Add([]byte(smallConfig), []byte(`{"eos_token_id": 1}`))
+	f.Add([]byte(smallNemotron), []byte(`{"eos_token_id": [2, 11]}`))
 	f.Add([]byte(`{"model_type": "qwen3_5_moe", "hidden_size": Infinity, "a": {"__float__": "NaN"}}`), []byte("{,}"))
 	f.Fuzz(func(t *testing.T, config, generation []byte) {
 		s, _, err := model.SpecFromConfig(config, generation)
@@ -371,7 +382,8 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a spec that was accepted has no layout: %v", err)
 		}
-		if l.Size() <= 0 || len(s.Blocks) != 2*s.Layers {
+		blocks := map[string]int{"qwen3_5_moe": 2 * s.Layers, "nemotron_h": s.Layers}[s.Family]
+		if l.Size() <= 0 || len(s.Blocks) != blocks {
 			t.Fatalf("pack of %d bytes for %d blocks", l.Size(), len(s.Blocks))
 		}
 	})

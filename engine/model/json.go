@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// maxJSON is the longest file in bytes that is parsed.
-const maxJSON = 16 << 20
+// MaxFile is the longest file in bytes that is parsed.
+const MaxFile = 16 << 20
 
 // SyntaxError is a place where a file is not JSON.
 type SyntaxError struct {
@@ -37,8 +37,8 @@ type object struct {
 // parseObject reads a file whose top level is an object. Bare NaN, Infinity and -Infinity count as numbers, as
 // Python writes them.
 func parseObject(file string, text []byte) (*object, error) {
-	if len(text) > maxJSON {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d are read", file, len(text), maxJSON)
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d are read", file, len(text), MaxFile)
 	}
 	quoted, grown := quoteNonFinite(text)
 	o := &object{fault: new(error)}
@@ -134,9 +134,23 @@ func nonFiniteAt(text []byte, i int) string {
 }
 
 func (o *object) fail(key, format string, args ...any) {
-	if *o.fault == nil {
-		*o.fault = fmt.Errorf("%s%s: %s", o.path, key, fmt.Sprintf(format, args...))
+	if *o.fault != nil {
+		return
 	}
+	for i, a := range args {
+		if r, ok := a.(json.RawMessage); ok {
+			args[i] = asWritten(r)
+		}
+	}
+	*o.fault = fmt.Errorf("%s%s: %s", o.path, key, fmt.Sprintf(format, args...))
+}
+
+// asWritten is the text of a value for messages, with non-finite numbers as the file has them.
+func asWritten(r json.RawMessage) json.RawMessage {
+	for _, token := range nonFinite {
+		r = bytes.ReplaceAll(r, []byte(`"\u0000`+token+`"`), []byte(token))
+	}
+	return r
 }
 
 // raw returns a field's text; false when it is absent or null.
@@ -232,7 +246,7 @@ func (o *object) optional(key string, def, lo, hi int) int {
 func whole(r json.RawMessage) (int, error) {
 	f, ok := number(r)
 	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, fmt.Errorf("want a whole number, is %.40s", r)
+		return 0, fmt.Errorf("want a whole number, is %.40s", asWritten(r))
 	}
 	return int(f), nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -51,18 +52,72 @@ func tensorsOf(t *testing.T, r weights.Recipe) map[string]tensor {
 	return out
 }
 
-// TestFullSizeTensors compares the recipe with the tensors of the published 4-bit checkpoint.
+// TestFullSizeTensors compares the recipes with the tensors of the published 4-bit checkpoints.
 func TestFullSizeTensors(t *testing.T) {
-	s, _, err := model.SpecFromConfig(read(t, "qwen36_35b_a3b.json"), nil)
+	for _, tt := range []struct {
+		name  string
+		count int
+		bytes int64
+	}{
+		{"qwen36_35b_a3b", 1757, 19_508_789_376},
+		{"nemotron35_lightning", 729, 17_775_342_336},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _, err := model.SpecFromConfig(read(t, tt.name+".json"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count, total := compareTensors(t, tensorsOf(t, s.Recipe()), tt.name+".tensors.gz")
+			if count != tt.count || total != tt.bytes {
+				t.Errorf("%d tensors of %d bytes, want %d of %d", count, total, tt.count, tt.bytes)
+			}
+			l, err := weights.Plan(s.Recipe())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Some vectors are widened to f32, and every stream starts at a multiple of 256 bytes.
+			if l.Size() < total || l.Size() > total+1<<20 {
+				t.Errorf("pack of %d bytes for tensors of %d", l.Size(), total)
+			}
+		})
+	}
+}
+
+// TestResident counts what a pack of the published Nemotron takes: one copy of its down projections, by neuron. With
+// those by output beside them it would be half as much again.
+func TestResident(t *testing.T) {
+	s, _, err := model.SpecFromConfig(read(t, "nemotron35_lightning.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := tensorsOf(t, s.Recipe())
-	zipped, err := gzip.NewReader(bytes.NewReader(read(t, "qwen36_35b_a3b.tensors.gz")))
+	r := s.Recipe()
+	one, err := weights.Plan(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, count := int64(0), 0
+	for _, it := range r.Items {
+		if it.Format == weights.NM {
+			it.Name, it.Format = it.Name+" by output", weights.Q4
+			r.Items = append(r.Items, it)
+		}
+	}
+	both, err := weights.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gigabytes := func(l *weights.Layout) float64 { return math.Round(float64(l.Size())/1e8) / 10 }
+	if got, want := [...]float64{gigabytes(one), gigabytes(both)}, [...]float64{17.8, 26.2}; got != want {
+		t.Errorf("one copy and two: got %v GB, want %v", got, want)
+	}
+}
+
+// compareTensors compares what a recipe takes with a list of tensors, of which it returns the number and size.
+func compareTensors(t *testing.T, got map[string]tensor, list string) (count int, total int64) {
+	t.Helper()
+	zipped, err := gzip.NewReader(bytes.NewReader(read(t, list)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for lines := bufio.NewScanner(zipped); lines.Scan(); count++ {
 		var name, dtype, dims string
 		if _, err := fmt.Sscan(lines.Text(), &name, &dtype, &dims); err != nil {
@@ -84,7 +139,7 @@ func TestFullSizeTensors(t *testing.T) {
 			t.Errorf("tensor %s is not in the recipe", name)
 			continue
 		}
-		if strings.HasSuffix(name, "A_log") {
+		if strings.HasSuffix(name, "A_log") || strings.HasSuffix(name, "correction_bias") {
 			g.dtype = "F32" // a source of a vector may be either
 		}
 		if one := func(n int64) bool { return n == 1 }; g.dtype != dtype ||
@@ -96,17 +151,7 @@ func TestFullSizeTensors(t *testing.T) {
 	for name := range got {
 		t.Errorf("the checkpoint has no tensor %s", name)
 	}
-	if count != 1757 || total != 19_508_789_376 {
-		t.Errorf("%d tensors of %d bytes", count, total)
-	}
-	l, err := weights.Plan(s.Recipe())
-	if err != nil {
-		t.Fatal(err)
-	}
-	// dt_bias is widened to f32, and every stream starts at a multiple of 256 bytes.
-	if l.Size() < total || l.Size() > total+1<<20 {
-		t.Errorf("pack of %d bytes for tensors of %d", l.Size(), total)
-	}
+	return count, total
 }
 
 // checkpoint writes zero-filled tensors into a safetensors file in memory.
@@ -201,6 +246,22 @@ func TestParse(t *testing.T) {
 			"2 bits", func(m map[string]tensor) { m[gate] = tensor{"U32", []int64{8, 16}} },
 			"2 bits are not supported",
 		},
+	}
+	for inputs, want := range map[int64]string{
+		128: "embed_tokens: its weights are for 128 inputs, by the sizes in config.json it has 256",
+		512: "embed_tokens: its weights are for 512 inputs, by the sizes in config.json it has 256",
+	} {
+		tests = append(tests, struct {
+			name string
+			edit func(map[string]tensor)
+			want string
+		}{fmt.Sprintf("embeddings of %d", inputs), func(m map[string]tensor) {
+			const embed = "language_model.model.embed_tokens."
+			rows := m[embed+"weight"].shape[0]
+			m[embed+"weight"] = tensor{"U32", []int64{rows, inputs / 8}}
+			m[embed+"scales"] = tensor{"BF16", []int64{rows, inputs / 64}}
+			m[embed+"biases"] = m[embed+"scales"]
+		}, want})
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

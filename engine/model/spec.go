@@ -44,12 +44,12 @@ type Block struct {
 	Mixer Mixer
 }
 
-// Mixer is a *[GatedDelta], an *[Attention] or a *[MoE].
-type Mixer interface{ mixer() }
-
-func (*GatedDelta) mixer() {}
-func (*Attention) mixer()  {}
-func (*MoE) mixer()        {}
+// Mixer is a *[GatedDelta], a *[Mamba2], an *[Attention], a *[MoE] or a *[SparseMoE].
+type Mixer interface {
+	// weights calls matrix and vector for all that the mixer holds, in the order of use. Vectors without a name are
+	// not there.
+	weights(matrix func(Matrix), vector func(weights.Item))
+}
 
 // Matrix is a weight matrix that maps Cols inputs to Rows outputs, in parts that differ in format. Every part
 // writes its own run of outputs; together they cover all of them in order. Most matrices have one part.
@@ -83,6 +83,44 @@ type GatedDelta struct {
 // q | k | v (together Channels) | z [ValueHeads*ValueDim] | b [ValueHeads] | a [ValueHeads].
 func (d *GatedDelta) Channels() int { return 2*d.KeyHeads*d.KeyDim + d.ValueHeads*d.ValueDim }
 
+func (d *GatedDelta) weights(matrix func(Matrix), vector func(weights.Item)) {
+	matrix(d.In)
+	vector(d.ConvWeight)
+	vector(d.ALog)
+	vector(d.DtBias)
+	vector(d.Norm)
+	matrix(d.Out)
+}
+
+// Mamba2 is a selective state space (Dao and Gu, "Transformers are SSMs", arXiv 2405.21060): a short causal
+// convolution with a bias, then a recurrence with one decay a head, then a norm by groups of heads.
+type Mamba2 struct {
+	Heads, Dim int // heads and their size
+	State      int // size of the state of a channel
+	Groups     int // heads in one group share B and C, and a norm
+	Conv       int // taps of the convolution
+	// MinStep and MaxStep are the limits of the time step, 0 and +Inf where there are none.
+	MinStep, MaxStep float32
+	In               Matrix
+	ConvWeight       weights.Item // bf16 [Channels][Conv]
+	ConvBias         weights.Item // bf16 [Channels]
+	ALog, D, DtBias  weights.Item // f32 [Heads]
+	Norm             weights.Item // bf16 [Heads*Dim]
+	Out              Matrix       // [Hidden][Heads*Dim]
+}
+
+// Channels is the width of the convolution: x, B and C. The outputs of In are
+// z [Heads*Dim] | x [Heads*Dim] | B [Groups*State] | C [Groups*State] | dt [Heads].
+func (m *Mamba2) Channels() int { return m.Heads*m.Dim + 2*m.Groups*m.State }
+
+func (m *Mamba2) weights(matrix func(Matrix), vector func(weights.Item)) {
+	matrix(m.In)
+	for _, it := range []weights.Item{m.ConvWeight, m.ConvBias, m.ALog, m.D, m.DtBias, m.Norm} {
+		vector(it)
+	}
+	matrix(m.Out)
+}
+
 // Attention is softmax attention with grouped key and value heads.
 type Attention struct {
 	Heads, KVHeads int
@@ -91,11 +129,18 @@ type Attention struct {
 	Theta          float64      // base of the rotary frequencies
 	Gate           bool         // every query head is followed by a gate head: the output is scaled by its sigmoid
 	In             Matrix       // q0 | g0 | q1 | g1 ... | k | v
-	QNorm, KNorm   weights.Item // bf16 [Dim]
+	QNorm, KNorm   weights.Item // bf16 [Dim]; both without a name: no norms
 	Out            Matrix       // [Hidden][Heads*Dim]
 }
 
-// MoE is a mixture of experts with one shared expert that always takes part.
+func (a *Attention) weights(matrix func(Matrix), vector func(weights.Item)) {
+	matrix(a.In)
+	vector(a.QNorm)
+	vector(a.KNorm)
+	matrix(a.Out)
+}
+
+// MoE is a mixture of gated experts with one shared expert that always takes part.
 type MoE struct {
 	Experts, TopK int
 	Inner         int    // width of a routed expert
@@ -105,6 +150,41 @@ type MoE struct {
 	Down          Matrix // experts: [Hidden][Inner]
 	SharedGateUp  Matrix // [2*SharedInner][Hidden], rows alternate gate and up
 	SharedDown    Matrix // [Hidden][SharedInner]
+}
+
+func (m *MoE) weights(matrix func(Matrix), _ func(weights.Item)) {
+	for _, w := range []Matrix{m.Router, m.SharedGateUp, m.SharedDown, m.GateUp, m.Down} {
+		matrix(w)
+	}
+}
+
+// SparseMoE is a mixture of experts without gates, y = down(relu(up(x))^2), with one shared expert that is added as it
+// is. Most neurons of such an expert are exactly 0 for a row, and the rows of the down projections that belong to them
+// need not be read: these are stored by neuron.
+//
+// Experts are chosen by s + Correction, s = sigmoid(Router(x)), and weighed by s alone: Scale * s, with Normalise
+// divided by the sum over the chosen. With more than one group only the TopGroups groups with the largest sums of their
+// two best experts take part.
+type SparseMoE struct {
+	Experts, TopK      int
+	Groups, TopGroups  int // 1 of 1: no groups
+	Inner, SharedInner int // neurons of a routed and of the shared expert
+	Scale              float32
+	Normalise          bool
+	Router             Matrix       // [Experts][Hidden]
+	Correction         weights.Item // f32 [Experts]
+	Up                 Matrix       // experts: [Inner][Hidden]
+	Down               Matrix       // experts: [Hidden][Inner], neuron-major
+	SharedUp           Matrix       // [SharedInner][Hidden]
+	SharedDown         Matrix       // [Hidden][SharedInner], neuron-major
+}
+
+func (m *SparseMoE) weights(matrix func(Matrix), vector func(weights.Item)) {
+	matrix(m.Router)
+	vector(m.Correction)
+	for _, w := range []Matrix{m.SharedUp, m.SharedDown, m.Up, m.Down} {
+		matrix(w)
+	}
 }
 
 // Recipe lists what the weight pack must hold for this model, in the order of use.
@@ -125,25 +205,30 @@ func (s *Spec) Recipe() weights.Recipe {
 	matrix(s.Embed)
 	for _, b := range s.Blocks {
 		add(b.Norm)
-		switch m := b.Mixer.(type) {
-		case *GatedDelta:
-			matrix(m.In)
-			for _, it := range []weights.Item{m.ConvWeight, m.ALog, m.DtBias, m.Norm} {
-				add(it)
-			}
-			matrix(m.Out)
-		case *Attention:
-			matrix(m.In)
-			add(m.QNorm)
-			add(m.KNorm)
-			matrix(m.Out)
-		case *MoE:
-			for _, w := range []Matrix{m.Router, m.SharedGateUp, m.SharedDown, m.GateUp, m.Down} {
-				matrix(w)
-			}
-		}
+		b.Mixer.weights(matrix, add)
 	}
 	add(s.Norm)
 	matrix(s.Head)
 	return *r
+}
+
+// Kinds says what each decoder layer is made of, "delta + experts".
+func (s *Spec) Kinds() []string {
+	kinds := make([]string, s.Layers)
+	for _, b := range s.Blocks {
+		kind := "experts"
+		switch b.Mixer.(type) {
+		case *GatedDelta:
+			kind = "delta"
+		case *Mamba2:
+			kind = "mamba"
+		case *Attention:
+			kind = "attention"
+		}
+		if kinds[b.Layer] != "" {
+			kind = kinds[b.Layer] + " + " + kind
+		}
+		kinds[b.Layer] = kind
+	}
+	return kinds
 }

@@ -65,12 +65,14 @@ func (r *recorder) whole(m model.Matrix) (weights.Item, bool) {
 	return m.Parts[0].Item, true
 }
 
-// head ends the pass: final norm, logits and sampler, as far as they are asked for.
-func (r *recorder) head(x, xn gpu.Slice) gpu.Slice {
+// head ends the pass: final norm, unless xn holds it already, logits and sampler, as far as they are asked for.
+func (r *recorder) head(x, xn gpu.Slice, normed bool) gpu.Slice {
 	if r.Logits == NoLogits {
 		return gpu.Slice{}
 	}
-	r.norm(r.Spec.Norm, x, xn, r.Logits == LastLogits)
+	if !normed {
+		r.norm(r.Spec.Norm, x, xn, r.Logits == LastLogits)
+	}
 	vocab := r.Spec.Vocab
 	if r.Logits == AllLogits {
 		logits := r.alloc(r.Rows, vocab, 4)

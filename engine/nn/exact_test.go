@@ -48,9 +48,9 @@ func (r *rig) cuts(ids []int32, n int) outcome {
 
 func TestCutAnywhere(t *testing.T) {
 	builds(t, func(t *testing.T, dev gpu.Device) {
-		for i, name := range cases[:2] {
+		for _, name := range slices.Concat(small, large) {
 			for _, d := range []kernels.DType{kernels.F32, kernels.BF16} {
-				if slow(dev) && int(d) == i {
+				if slow(dev) && (d == kernels.BF16) != slices.Contains(small, name) {
 					continue
 				}
 				t.Run(name+" "+d.String(), func(t *testing.T) {
@@ -73,29 +73,35 @@ func TestCutAnywhere(t *testing.T) {
 
 // TestCutLong cuts where a key block ends, and elsewhere.
 func TestCutLong(t *testing.T) {
-	files := unpack(t, goldenFolder+"/qwen_a")
-	r := newRig(t, openDevice(t, ""), files, kernels.BF16, 1)
-	long := openGoldens(t, files).ids(t, "prompt.long")
-	want := r.cuts(long, len(long))
-	for _, n := range []int{1, 64, 255, 256, 257} {
-		r.same(fmt.Sprintf("passes of %d", n), r.cuts(long, n), want)
+	for _, name := range small {
+		t.Run(name, func(t *testing.T) {
+			files := unpack(t, goldenFolder+"/"+name)
+			r := newRig(t, openDevice(t, ""), files, kernels.BF16, 1)
+			long := openGoldens(t, files).ids(t, "prompt.long")
+			want := r.cuts(long, len(long))
+			for _, n := range []int{1, 64, 255, 256, 257} {
+				r.same(fmt.Sprintf("passes of %d", n), r.cuts(long, n), want)
+			}
+		})
 	}
 }
 
 // TestHead compares the head of one row with the one of many.
 func TestHead(t *testing.T) {
 	builds(t, func(t *testing.T, dev gpu.Device) {
-		files := unpack(t, goldenFolder+"/qwen_a")
-		r := newRig(t, dev, files, kernels.BF16, 1)
-		prompt := openGoldens(t, files).ids(t, "prompt")
-		all := r.cuts(prompt, len(prompt)).logits
-		s := r.session()
-		r.begin(s, prompt)
-		c := r.pass(nn.Options{Rows: 256, Logits: nn.LastLogits})
-		r.run(c.exec, s)
-		last := c.floats(kernels.F32, c.Logits)
-		if i := sameBits(last, all[len(all)-len(last):]); i >= 0 {
-			t.Errorf("logit %d differs", i)
+		for _, name := range small {
+			files := unpack(t, goldenFolder+"/"+name)
+			r := newRig(t, dev, files, kernels.BF16, 1)
+			prompt := openGoldens(t, files).ids(t, "prompt")
+			all := r.cuts(prompt, len(prompt)).logits
+			s := r.session()
+			r.begin(s, prompt)
+			c := r.pass(nn.Options{Rows: 256, Logits: nn.LastLogits})
+			r.run(c.exec, s)
+			last := c.floats(kernels.F32, c.Logits)
+			if i := sameBits(last, all[len(all)-len(last):]); i >= 0 {
+				t.Errorf("%s: logit %d differs", name, i)
+			}
 		}
 	})
 }
@@ -107,24 +113,34 @@ func TestAnyOrder(t *testing.T) {
 	if !ok {
 		t.Fatal("the device cannot shuffle")
 	}
-	files := unpack(t, goldenFolder+"/qwen_a")
-	r := newRig(t, dev, files, kernels.BF16, 1)
-	prompt := openGoldens(t, files).ids(t, "prompt")[:20]
-	for _, n := range []int{1, 3, 20} {
-		want := r.cuts(prompt, n)
-		for _, seed := range []uint64{1, 2, 0x9e3779b97f4a7c15} {
-			shuffler.SetSeed(seed)
-			r.same(fmt.Sprintf("passes of %d, seed %d", n, seed), r.cuts(prompt, n), want)
-		}
-		shuffler.SetSeed(0)
+	for _, name := range small {
+		t.Run(name, func(t *testing.T) {
+			files := unpack(t, goldenFolder+"/"+name)
+			r := newRig(t, dev, files, kernels.BF16, 1)
+			prompt := openGoldens(t, files).ids(t, "prompt")[:20]
+			for _, n := range []int{1, 3, 20} {
+				want := r.cuts(prompt, n)
+				for _, seed := range []uint64{1, 2, 0x9e3779b97f4a7c15} {
+					shuffler.SetSeed(seed)
+					r.same(fmt.Sprintf("passes of %d, seed %d", n, seed), r.cuts(prompt, n), want)
+				}
+				shuffler.SetSeed(0)
+			}
+		})
 	}
 }
 
 // TestSessions runs two sessions side by side: neither may notice the other.
 func TestSessions(t *testing.T) {
-	files := unpack(t, goldenFolder+"/qwen_a")
-	r := newRig(t, openDevice(t, ""), files, kernels.BF16, 2)
-	prompt := openGoldens(t, files).ids(t, "prompt")
+	for _, name := range small {
+		t.Run(name, func(t *testing.T) {
+			files := unpack(t, goldenFolder+"/"+name)
+			newRig(t, openDevice(t, ""), files, kernels.BF16, 2).testSessions(openGoldens(t, files).ids(t, "prompt"))
+		})
+	}
+}
+
+func (r *rig) testSessions(prompt []int32) {
 	other := slices.Clone(prompt)
 	slices.Reverse(other)
 	want, wantOther := r.cuts(prompt, 16), r.cuts(other, 16)
@@ -144,16 +160,18 @@ func TestSessions(t *testing.T) {
 // the ranges that ops declare as written may change, and no result may hold a NaN.
 func TestGuards(t *testing.T) {
 	builds(t, func(t *testing.T, dev gpu.Device) {
-		files := unpack(t, goldenFolder+"/qwen_b")
-		r := newRig(t, dev, files, kernels.BF16, 3)
-		prompt := openGoldens(t, files).ids(t, "prompt")
-		for _, o := range []nn.Options{
-			{Rows: 16, Logits: nn.AllLogits},
-			{Rows: 3, Logits: nn.AllLogits},
-			greedy1, sampled1,
-			{Rows: 64, Logits: nn.LastLogits, Sampler: nn.Sampled},
-		} {
-			t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) { r.in(t).testGuards(o, prompt) })
+		for _, name := range large {
+			files := unpack(t, goldenFolder+"/"+name)
+			r := newRig(t, dev, files, kernels.BF16, 3)
+			prompt := openGoldens(t, files).ids(t, "prompt")
+			for _, o := range []nn.Options{
+				{Rows: 16, Logits: nn.AllLogits},
+				{Rows: 3, Logits: nn.AllLogits},
+				greedy1, sampled1,
+				{Rows: 64, Logits: nn.LastLogits, Sampler: nn.Sampled},
+			} {
+				t.Run(fmt.Sprintf("%s %+v", name, o), func(t *testing.T) { r.in(t).testGuards(o, prompt) })
+			}
 		}
 	})
 }

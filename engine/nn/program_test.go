@@ -77,6 +77,11 @@ func TestPrograms(t *testing.T) {
 		{"tiny_prefill64.txt", "tiny.json", state.Config{Slots: 1, DType: kernels.F32}, chunk64},
 		{"full_decode1.txt", "qwen36_35b_a3b.json", state.Config{Slots: 1}, greedy1},
 		{"full_prefill256.txt.gz", "qwen36_35b_a3b.json", state.Config{Slots: 1}, last256},
+		{"nemotron_tiny_decode1.txt", "nemotron_tiny.json", state.Config{Slots: 1}, greedy1},
+		{"nemotron_tiny_decode3.txt", "nemotron_tiny.json", state.Config{Slots: 2}, verify3},
+		{"nemotron_tiny_prefill64.txt", "nemotron_tiny.json", state.Config{Slots: 1, DType: kernels.F32}, chunk64},
+		{"nemotron_full_decode1.txt", "nemotron35_lightning.json", state.Config{Slots: 1}, live(greedy1)},
+		{"nemotron_full_prefill256.txt.gz", "nemotron35_lightning.json", state.Config{Slots: 1}, last256},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
@@ -173,6 +178,89 @@ func TestFacts(t *testing.T) {
 	if got := p.Facts().Bytes - bytesOf["weights"] - bytesOf["recurrent"] - bytesOf["kv"]; got > 16e6 {
 		t.Errorf("%d bytes a token besides", got)
 	}
+}
+
+// publishedLive is the share of live neurons at which 1.3 of the 5.6 MB of a shared expert's down projection are read:
+// its codes, an eighth of the rest being metadata, of which groups of 64 are read whole.
+const publishedLive = 0.136
+
+func live(o nn.Options) nn.Options {
+	o.Live = publishedLive
+	return o
+}
+
+// TestNemotronFacts holds the costs of a token at full size: 264 barriers, and 1,949 MB at 4K, or 1,553 MB where dead
+// neurons are not read, are what the design allows. Scales of four bits save more.
+func TestNemotronFacts(t *testing.T) {
+	plain := modelOf(t, "nemotron35_lightning.json", state.Config{Slots: 1})
+	dense := greedy1
+	dense.Without = nn.Sparse
+	tests := []struct {
+		name               string
+		model              nn.Model
+		options            nn.Options
+		dispatches, stages int
+		megabytes          int64 // weights, state and cache; 0: not looked at
+	}{
+		{"greedy", plain, live(greedy1), 309, 263, 1_553},
+		{"dense", plain, dense, 309, 263, 1_950},
+		{"compact", compacted(t, plain), live(greedy1), 309, 263, 1_532},
+		{"sampled", plain, sampled1, 311, 265, 0},
+		{"verify", plain, verify3, 331, 285, 0},
+		{"prefill", plain, chunk64, 422, 376, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := record(t, tt.model, tt.options).Facts()
+			if f.Dispatches != tt.dispatches || f.Stages != tt.stages {
+				t.Errorf("%d dispatches in %d stages, want %d in %d", f.Dispatches, f.Stages, tt.dispatches, tt.stages)
+			}
+			got, rest := int64(0), f.Bytes
+			for _, r := range f.Regions {
+				if name := r.Region.Name; name == "weights" || name == "recurrent" || name == "kv" {
+					got += r.Bytes
+					rest -= r.Bytes
+				}
+			}
+			if tt.megabytes > 0 && (got+5e5)/1e6 != tt.megabytes {
+				t.Errorf("%d bytes of weights, state and cache, want %d MB", got, tt.megabytes)
+			}
+			// Activations, partial sums and convolution tails stay in caches, or nearly.
+			if tt.megabytes > 0 && rest > 20e6 {
+				t.Errorf("%d bytes a token besides", rest)
+			}
+		})
+	}
+}
+
+// TestEveryClass records the published models for every number of rows that passes have.
+func TestEveryClass(t *testing.T) {
+	for _, config := range []string{"qwen36_35b_a3b.json", "nemotron35_lightning.json"} {
+		for _, d := range []kernels.DType{kernels.BF16, kernels.F32} {
+			m := modelOf(t, config, state.Config{Slots: 1, DType: d})
+			for _, rows := range []int{1, 2, 3, 4, 5, 16, 64, 256, 1024, kernels.MaxRows} {
+				record(t, m, nn.Options{Rows: rows, Logits: nn.LastLogits, Sampler: nn.Sampled})
+				record(t, compacted(t, m), nn.Options{Rows: rows, Masks: true})
+			}
+		}
+	}
+}
+
+// compacted is a model whose scales by neuron are all of four bits.
+func compacted(t *testing.T, m nn.Model) nn.Model {
+	t.Helper()
+	r := m.Spec.Recipe()
+	for i := range r.Items {
+		if it := &r.Items[i]; it.Format == weights.NM {
+			it.Format = weights.NM20
+		}
+	}
+	l, err := weights.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights = l
+	return m
 }
 
 // TestSiblings holds which ops share a stage.

@@ -56,9 +56,15 @@ type Options struct {
 	// Context is the number of positions that printed byte counts assume to be in the cache; 0: 4096, or the window
 	// if that is less. It changes no launch.
 	Context int
+	// Live is the share of neurons that printed byte counts assume alive where dead ones are not read; 0: all. It
+	// changes no launch.
+	Live float64
+	// Masks keeps what Pass.Masks tells of until the pass has ended.
+	Masks bool
 	// Depth, if not 0, ends the program after so many blocks: Hidden is then the residual stream there. Neither
 	// logits nor a sampler can follow.
-	Depth int
+	Depth   int
+	Without Ablation // techniques to do without
 }
 
 // Pass is a recorded program with the ranges that its user needs. Its activations have the type of the state.
@@ -68,6 +74,7 @@ type Pass struct {
 	Scratch *gpu.Region // may be shared by passes that do not run at the same time
 	Hidden  gpu.Slice   // T [Rows][Hidden]: the residual stream after the last block
 	Logits  gpu.Slice   // f32 [1 or Rows][Vocab]; empty without logits
+	Masks   []Masks     // of each sparse mixture of experts, in their order; with Options.Masks
 }
 
 // Bind joins the buffers that the program needs at compile time: the pack, scratch of at least Scratch.Size bytes,
@@ -93,7 +100,9 @@ func record(m Model, o Options, gap int64) (*Pass, error) {
 		pack:    &gpu.Region{Name: "weights", Size: m.Weights.Size()},
 		scratch: &gpu.Region{Name: "scratch"},
 	}
-	p := &Pass{Program: &gpu.Program{Name: o.name(), Rows: o.Rows}, Weights: r.pack, Scratch: r.scratch}
+	p := &Pass{Program: &gpu.Program{
+		Name: o.name(), Rows: o.Rows, Serial: o.Without&Concurrent != 0,
+	}, Weights: r.pack, Scratch: r.scratch}
 	r.pass(p)
 	if r.err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, r.err)
@@ -128,6 +137,8 @@ func check(m Model, o *Options) error {
 		return fmt.Errorf("%d of %d blocks", o.Depth, len(m.Spec.Blocks))
 	case o.Rows < 1 || o.Rows > kernels.MaxRows:
 		return fmt.Errorf("row class %d, want 1 to %d", o.Rows, kernels.MaxRows)
+	case !(o.Live >= 0 && o.Live <= 1):
+		return fmt.Errorf("a share of %v live neurons", o.Live)
 	case o.Sampler != NoSampler && o.Logits != LastLogits:
 		return errors.New("a sampler needs the logits of the last row and no others")
 	case len(m.State.Blocks) != len(m.Spec.Blocks):
@@ -143,7 +154,9 @@ type recorder struct {
 	dtype         kernels.DType
 	pack, scratch *gpu.Region
 	ops           []gpu.Op
-	top, gap      int64  // end of the scratch in use; see [record]
+	top, gap      int64 // end of the scratch in use; see [record]
+	base          int64 // end of the scratch that blocks do not reuse
+	masks         []Masks
 	label         string // of the block under way, "layer 3: "
 	err           error
 }
@@ -154,28 +167,50 @@ func (r *recorder) pass(p *Pass) {
 	xn := r.alloc(r.Rows, r.Spec.Hidden, r.dtype.Size())
 	p.Hidden = x
 	r.embed(r.Spec.Blocks[0].Norm, x, xn)
-	mark := r.top
+	r.base = r.top
+	normed := true
 	for i, b := range r.Spec.Blocks[:r.Depth] {
 		r.label = fmt.Sprintf("layer %d: ", b.Layer)
-		if i > 0 {
+		if !normed {
 			r.norm(b.Norm, x, xn, false)
 		}
-		switch m := b.Mixer.(type) {
-		case *model.GatedDelta:
-			r.gatedDelta(m, r.State.Blocks[i], x, xn)
-		case *model.Attention:
-			r.attention(m, r.State.Blocks[i], x, xn)
-		case *model.MoE:
-			r.moe(m, x, xn)
-		default:
-			r.fail(fmt.Errorf("block %d: no program for %T", i, m))
-		}
+		normed = r.block(i, x, xn)
 		if r.gap == 0 {
-			r.top = mark
+			r.top = r.base
 		}
 	}
 	r.label = ""
-	p.Logits = r.head(x, xn)
+	p.Logits, p.Masks = r.head(x, xn, normed), r.masks
+}
+
+// block writes a block; true means that xn holds x after the norm that comes next.
+func (r *recorder) block(i int, x, xn gpu.Slice) bool {
+	switch m := r.Spec.Blocks[i].Mixer.(type) {
+	case *model.GatedDelta:
+		r.gatedDelta(m, r.State.Blocks[i], x, xn)
+	case *model.Mamba2:
+		r.mamba2(m, r.State.Blocks[i], x, xn)
+	case *model.Attention:
+		r.attention(m, r.State.Blocks[i], x, xn)
+	case *model.MoE:
+		r.moe(m, x, xn)
+	case *model.SparseMoE:
+		return r.sparseMoE(m, i, x, xn)
+	default:
+		r.fail(fmt.Errorf("block %d: no program for %T", i, m))
+	}
+	return false
+}
+
+// nextNorm is the norm of all rows that follows block i, if one does.
+func (r *recorder) nextNorm(i int) (w weights.Item, ok bool) {
+	switch {
+	case i+1 < r.Depth:
+		return r.Spec.Blocks[i+1].Norm, true
+	case r.Logits == AllLogits || r.Logits == LastLogits && r.Rows == 1:
+		return r.Spec.Norm, true
+	}
+	return weights.Item{}, false
 }
 
 func (r *recorder) fail(err error) {
@@ -239,7 +274,8 @@ func (r *recorder) emit(label string, l kernels.Launch, err error, args ...[]arg
 // item finds a vector or matrix in the pack.
 func (r *recorder) item(it weights.Item) weights.Entry {
 	e, ok := r.Weights.Lookup(it.Name)
-	if !ok || e.Rows != it.Rows || e.Cols != it.Cols || e.Experts != it.Experts || e.Format != it.Format {
+	same := e.Format == it.Format || it.Format == weights.NM && e.Format == weights.NM20
+	if !ok || e.Rows != it.Rows || e.Cols != it.Cols || e.Experts != it.Experts || !same {
 		r.fail(fmt.Errorf("%sthe pack has no %q of %d x %d in %v", r.label, it.Name, it.Rows, it.Cols, it.Format))
 	}
 	return e
@@ -269,15 +305,19 @@ func (r *recorder) matrix(it weights.Item, part, of int) []arg {
 	return args
 }
 
-// format translates the format of an item.
+// format translates the format in which the pack has an item.
 func (r *recorder) format(it weights.Item) kernels.Format {
-	switch it.Format {
+	switch r.item(it).Format {
 	case weights.Q4:
 		return kernels.Q4
 	case weights.Q8:
 		return kernels.Q8
 	case weights.B16:
 		return kernels.B16
+	case weights.NM:
+		return kernels.NM
+	case weights.NM20:
+		return kernels.NM20
 	case weights.Vector:
 	}
 	r.fail(fmt.Errorf("%s%q is no matrix", r.label, it.Name))

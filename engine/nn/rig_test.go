@@ -26,7 +26,13 @@ import (
 const goldenFolder = "../testdata/golden"
 
 // golden checkpoints.
-var cases = []string{"qwen_a", "qwen_b", "qwen_c"}
+var cases = []string{"qwen_a", "qwen_b", "qwen_c", "nemotron_a", "nemotron_b", "nemotron_c"}
+
+// small is a golden checkpoint of each family, large one with the head sizes of the published models.
+var (
+	small = []string{"qwen_a", "nemotron_a"}
+	large = []string{"qwen_b", "nemotron_b"}
+)
 
 // unpack reads a folder of testdata; compressed files are unpacked.
 func unpack(t testing.TB, folder string) fstest.MapFS {
@@ -155,7 +161,10 @@ type rig struct {
 	pack   gpu.Buffer
 	arena  *state.Arena
 	passes map[nn.Options]*compiled
-	worst  float64 // distance from the goldens so far
+
+	dense, masks bool    // of programs that read
+	tolerance    float64 // largest distance from the goldens
+	worst        float64 // so far
 }
 
 // compiled is a program with scratch of its own.
@@ -173,6 +182,41 @@ func (c *compiled) floats(d kernels.DType, s gpu.Slice) []float32 {
 // newRig packs the weights of a checkpoint and maps them. slots is the number of sessions.
 func newRig(t testing.TB, dev gpu.Device, files fstest.MapFS, d kernels.DType, slots int) *rig {
 	t.Helper()
+	return packedRig(t, dev, files, d, slots, func(c *weights.Checkpoint, r weights.Recipe) *weights.Pack {
+		pack, err := weights.Ensure(context.Background(), c, r, t.TempDir(), manifests{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pack
+	})
+}
+
+// plainRig is newRig without scales of four bits.
+func plainRig(t testing.TB, dev gpu.Device, files fstest.MapFS, d kernels.DType) *rig {
+	t.Helper()
+	return packedRig(t, dev, files, d, 1, func(c *weights.Checkpoint, r weights.Recipe) *weights.Pack {
+		path := filepath.Join(t.TempDir(), "plain.pack")
+		l, err := weights.Plan(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := weights.Build(context.Background(), c, l, path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pack, err := weights.Open(path, l, m, c.Source())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pack
+	})
+}
+
+func packedRig(
+	t testing.TB, dev gpu.Device, files fstest.MapFS, d kernels.DType, slots int,
+	packed func(*weights.Checkpoint, weights.Recipe) *weights.Pack,
+) *rig {
+	t.Helper()
 	c, err := weights.OpenCheckpoint(files)
 	if err != nil {
 		t.Fatal(err)
@@ -182,12 +226,9 @@ func newRig(t testing.TB, dev gpu.Device, files fstest.MapFS, d kernels.DType, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	pack, err := weights.Ensure(context.Background(), c, spec.Recipe(), t.TempDir(), manifests{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pack := packed(c, spec.Recipe())
 	t.Cleanup(func() { _ = pack.Close() })
-	layout, err := state.Plan(spec, state.Config{DType: d, Slots: slots, Window: 512})
+	layout, err := state.Plan(spec, state.Config{DType: d, Slots: slots, Window: 768})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +312,11 @@ func classOf(n int) int {
 // read runs one pass over ids, without a sampler, and returns the logits of every row.
 func (r *rig) read(s *state.Session, ids []int32) []float32 {
 	r.t.Helper()
-	c := r.pass(nn.Options{Rows: classOf(len(ids)), Logits: nn.AllLogits})
+	o := nn.Options{Rows: classOf(len(ids)), Logits: nn.AllLogits, Masks: r.masks}
+	if r.dense {
+		o.Without = nn.Sparse
+	}
+	c := r.pass(o)
 	r.begin(s, ids)
 	// What is not written in this pass must not be read either.
 	poison(c.scratch.Bytes())
@@ -321,7 +366,7 @@ func (r *rig) snapshot(s *state.Session) map[string][]float32 {
 	for i, b := range r.model.Spec.Blocks {
 		st, name := l.Blocks[i], "state."+string(rune('0'+b.Layer))
 		switch m := b.Mixer.(type) {
-		case *model.GatedDelta:
+		case *model.GatedDelta, *model.Mamba2:
 			n := st.S.Len / int64(l.Slots)
 			out[name+".rec"] = r.floats(kernels.F32, st.S.At(int64(s.Slot())*n, n))
 			n = st.Conv.Len / int64(2*l.Slots)

@@ -38,6 +38,8 @@ type generation struct {
 	sampler nn.Sampler
 	last    uint64 // newest submission
 	figures Figures
+	census  *nn.Census // nil: nothing is counted
+	times   *timing    // nil: nothing is measured
 	reason  Reason
 }
 
@@ -53,7 +55,14 @@ func (w *Worker) serve(j *job) Event {
 	if n := len(g.sampled); n > 0 && slices.Contains(g.request.Stops, g.sampled[n-1]) {
 		g.figures.Completion--
 	}
-	return Event{Kind: Done, Reason: g.reason, Figures: g.figures, Err: err}
+	e := Event{Kind: Done, Reason: g.reason, Figures: g.figures, Err: err}
+	if g.census != nil {
+		e.Neurons = g.census.Layers()
+	}
+	if g.times != nil {
+		e.Times = g.times.parts
+	}
+	return e
 }
 
 // prepare checks the request and finds out what is left to read.
@@ -86,6 +95,7 @@ func (g *generation) prepare() error {
 	if r.Sampling.Greedy() && !r.Logs.Chosen && r.Logs.Alts == 0 {
 		g.sampler = nn.Greedy
 	}
+	g.diagnose()
 	if err := g.w.claim(g.session); err != nil {
 		return err
 	}
@@ -94,6 +104,16 @@ func (g *generation) prepare() error {
 		g.session.tokens = g.session.tokens[:0]
 	}
 	return g.session.device.Step().SetStops(r.Stops)
+}
+
+// diagnose starts the accounts that the request asks for.
+func (g *generation) diagnose() {
+	if g.request.Census {
+		g.census = nn.NewCensus(g.w.programs.model)
+	}
+	if g.request.Times {
+		g.times = &timing{}
+	}
 }
 
 func (g *generation) run() error {
@@ -154,21 +174,40 @@ func (g *generation) prefill() error {
 	return nil
 }
 
-// pass submits one replay of the program for n rows.
+// pass submits one replay of the program for n rows. If that is asked for it counts live neurons, and has decode run
+// part by part; either waits for the pass.
 func (g *generation) pass(n int, s nn.Sampler) error {
-	x, err := g.w.programs.exec(n, s)
+	step := g.session.device.Step()
+	live := step.Params().Active != 0 // nothing is in flight while neurons are counted or times taken
+	parts := g.times != nil && n == 1
+	x, err := g.w.programs.exec(n, program{sampler: s, masks: g.census != nil, parts: parts})
 	if err != nil {
 		return err
 	}
-	seq, err := g.w.device.Submit(x, g.session.device.Step().Buffer())
-	if err == nil {
-		g.last = seq
+	var seq uint64
+	if parts && live {
+		seq, err = g.times.run(g.w.device, x, step.Buffer())
+	} else {
+		seq, err = g.w.device.Submit(x.Exec, step.Buffer())
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	g.last = seq
+	if g.census == nil && g.times == nil {
+		return nil
+	}
+	if err := g.w.device.Wait(context.Background(), seq); err != nil {
+		return err
+	}
+	if g.census != nil && live {
+		g.census.Add(x.pass, x.scratch.Bytes(), n)
+	}
+	return nil
 }
 
 // decode reads tokens as they come, one pass ahead of what it has read, until an end id, the limit or the caller
-// ends it. Nothing here allocates per token but what log-probabilities ask for.
+// ends it. Nothing here allocates per token but what log-probabilities and a census ask for.
 func (g *generation) decode() error {
 	var seqs [gpu.MaxInFlight]uint64
 	seqs[0] = g.last

@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"sotto/engine/gpu"
+	"sotto/engine/model"
 	"sotto/engine/nn"
 	"sotto/engine/state"
+	"sotto/engine/weights"
 	"sotto/kernels"
 )
 
@@ -23,20 +25,59 @@ func class(n int) int {
 	return kernels.MaxRows
 }
 
+// Supports tells why no programs can be recorded for a model: before its weights are packed, which may take minutes.
+// A shape that no kernel covers yields a *kernels.UnsupportedError that says where.
+func Supports(spec *model.Spec, d kernels.DType, without nn.Ablation) error {
+	l, err := weights.Plan(spec.Recipe())
+	if err != nil {
+		return err
+	}
+	st, err := state.Plan(spec, state.Config{DType: d, Slots: 1})
+	if err != nil {
+		return err
+	}
+	for _, rows := range classes {
+		_, err := nn.Record(nn.Model{Spec: spec, Weights: l, State: st}, nn.Options{
+			Rows: rows, Sampler: nn.Sampled, Logits: nn.LastLogits, Without: without,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // program names a compiled program.
 type program struct {
 	class   int
 	sampler nn.Sampler
+	masks   bool // see nn.Options.Masks
+	parts   bool // compiled part by part too
+}
+
+// compiled is a program and the scratch memory that it is bound to.
+type compiled struct {
+	gpu.Exec
+	pass    *nn.Pass
+	scratch gpu.Buffer
+	parts   []part
+}
+
+// part is a part of a program.
+type part struct {
+	gpu.Exec
+	name string
 }
 
 // programs compiles what passes need, once. Passes run one after another, so all share the scratch memory.
 type programs struct {
 	device  gpu.Device
 	model   nn.Model
+	without nn.Ablation
 	arena   *state.Arena
 	pack    gpu.Buffer
 	scratch []gpu.Buffer // the last one is the largest; earlier ones are still bound
-	ready   map[program]gpu.Exec
+	ready   map[program]compiled
 }
 
 func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
@@ -45,14 +86,14 @@ func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
 		return nil, fmt.Errorf("weights of %d bytes: %w", len(c.Pack), err)
 	}
 	return &programs{
-		device: d, arena: a, pack: pack, ready: map[program]gpu.Exec{},
+		device: d, arena: a, pack: pack, ready: map[program]compiled{}, without: c.Without,
 		model: nn.Model{Spec: c.Spec, Weights: c.Layout, State: a.Layout()},
 	}, nil
 }
 
 // exec returns the program for n rows.
-func (p *programs) exec(n int, s nn.Sampler) (gpu.Exec, error) {
-	key := program{class(n), s}
+func (p *programs) exec(n int, key program) (compiled, error) {
+	key.class = class(n)
 	if x, ok := p.ready[key]; ok {
 		return x, nil
 	}
@@ -63,28 +104,52 @@ func (p *programs) exec(n int, s nn.Sampler) (gpu.Exec, error) {
 	return x, err
 }
 
-func (p *programs) compile(key program) (gpu.Exec, error) {
+func (p *programs) compile(key program) (compiled, error) {
 	logits := nn.LastLogits
 	if key.sampler == nn.NoSampler {
 		logits = nn.NoLogits
 	}
-	pass, err := nn.Record(p.model, nn.Options{Rows: key.class, Sampler: key.sampler, Logits: logits})
+	pass, err := nn.Record(p.model, nn.Options{
+		Rows: key.class, Sampler: key.sampler, Logits: logits, Masks: key.masks, Without: p.without,
+	})
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	if n := len(p.scratch); n == 0 || p.scratch[n-1].Size() < pass.Scratch.Size {
 		b, err := p.device.Alloc(pass.Scratch.Size)
 		if err != nil {
-			return nil, fmt.Errorf("%s: scratch of %d bytes: %w", pass.Name, pass.Scratch.Size, err)
+			return compiled{}, fmt.Errorf("%s: scratch of %d bytes: %w", pass.Name, pass.Scratch.Size, err)
 		}
 		p.scratch = append(p.scratch, b)
 	}
-	return p.device.Compile(pass.Program, pass.Bind(p.pack, p.scratch[len(p.scratch)-1], p.arena.Buffers()))
+	scratch := p.scratch[len(p.scratch)-1]
+	bind := pass.Bind(p.pack, scratch, p.arena.Buffers())
+	c := compiled{pass: pass, scratch: scratch}
+	if c.Exec, err = p.device.Compile(pass.Program, bind); err != nil || !key.parts {
+		return c, err
+	}
+	for _, q := range pass.Parts() {
+		x, err := p.device.Compile(q.Program, bind)
+		if err != nil {
+			c.free()
+			return c, err
+		}
+		c.parts = append(c.parts, part{x, q.Name})
+	}
+	return c, nil
+}
+
+// free gives up the program and its parts.
+func (c compiled) free() {
+	c.Free()
+	for _, p := range c.parts {
+		p.Free()
+	}
 }
 
 func (p *programs) free() {
 	for _, x := range p.ready {
-		x.Free()
+		x.free()
 	}
 	for _, b := range p.scratch {
 		b.Free()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sotto/engine/nn"
 	"sotto/engine/sample"
 	"sotto/kernels"
 )
@@ -17,7 +18,17 @@ type Request struct {
 	Logs      sample.Logs
 	MaxTokens int     // 0: as many as the window holds
 	Stops     []int32 // end ids, at most kernels.MaxStops
+	// Census counts live neurons while the prompt is read and the answer made, see nn.Census. It slows both down.
+	Census bool
+	// Times measures decode part by part, which slows it down.
+	Times bool
 }
+
+// Neurons is what a census found in one layer.
+type Neurons = nn.Neurons
+
+// Count adds up neurons of the experts of one kind.
+type Count = nn.Count
 
 // WindowError says that a prompt does not fit.
 type WindowError struct {
@@ -91,5 +102,7 @@ type Event struct {
 	Token   Token
 	Reason  Reason
 	Figures Figures
+	Neurons []Neurons  // Done: with Request.Census
+	Times   []PartTime // Done: with Request.Times
 	Err     error
 }

@@ -13,6 +13,7 @@ import (
 
 	"sotto/engine/gpu"
 	"sotto/engine/model"
+	"sotto/engine/nn"
 	"sotto/engine/state"
 	"sotto/engine/weights"
 	"sotto/kernels"
@@ -26,19 +27,23 @@ const eventBuffer = 64
 
 // Config says what a worker runs.
 type Config struct {
-	Device   gpu.Device // taken over: closed by Close, and by Open on an error
+	Device gpu.Device // taken over: closed by Close, and by Open on an error
+	// Reopen opens the device again after it was lost; nil: it stays lost.
+	Reopen   func() (gpu.Device, error)
 	Spec     *model.Spec
 	Layout   *weights.Layout
 	Pack     []byte // mapped, laid out by Layout; must stay until Close returns
 	DType    kernels.DType
-	Chunk    int // rows of a prefill chunk; 0: what the device suggests
-	Sessions int // texts whose state is kept at a time, fewer if memory is short; 0: 1
+	Chunk    int         // rows of a prefill chunk; 0: what the device suggests
+	Sessions int         // texts whose state is kept at a time, fewer if memory is short; 0: 1
+	Without  nn.Ablation // techniques to do without
 }
 
 // Worker serves requests one after another.
 type Worker struct {
 	config   Config
-	device   gpu.Device
+	device   gpu.Device // nil only after it was lost and could not be opened again
+	lost     bool       // the device is of no use any more
 	chunk    int
 	arena    *state.Arena
 	programs *programs
@@ -52,7 +57,8 @@ type Worker struct {
 	failed error // set before ended closes
 }
 
-// Open allocates state and compiles the programs of decode. It returns when requests can be served.
+// Open allocates state and maps the weights. It returns when requests can be served; programs are compiled when a
+// request first needs them.
 func Open(c Config) (*Worker, error) {
 	w := &Worker{config: c, device: c.Device, jobs: make(chan *job), ended: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -70,7 +76,7 @@ func (w *Worker) loop(ready chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(w.ended)
-	defer w.free()
+	defer func() { w.failed = w.free() }()
 	err := w.setUp()
 	ready <- err
 	if err != nil {
@@ -81,10 +87,43 @@ func (w *Worker) loop(ready chan<- error) {
 		case <-w.ctx.Done():
 			return
 		case j := <-w.jobs:
-			j.events <- w.serve(j)
+			j.events <- w.attend(j)
 			close(j.events)
 		}
 	}
+}
+
+// attend serves a request, on a device opened again if the last one was lost. Sessions then read their text again.
+func (w *Worker) attend(j *job) Event {
+	if w.lost {
+		if err := w.reopen(); err != nil {
+			return Event{Kind: Done, Err: err}
+		}
+	}
+	e := w.serve(j)
+	w.lost = w.lost || errors.Is(e.Err, gpu.ErrLost)
+	return e
+}
+
+// reopen replaces a lost device and everything on it. After an error the worker is as before; the next request tries
+// again.
+func (w *Worker) reopen() error {
+	if w.config.Reopen == nil {
+		return gpu.ErrLost
+	}
+	if err := w.free(); err != nil && !errors.Is(err, gpu.ErrLost) {
+		return fmt.Errorf("close the lost device: %w", err)
+	}
+	device, err := w.config.Reopen()
+	if err != nil {
+		return fmt.Errorf("open the device again: %w", err)
+	}
+	w.device = device
+	if err := w.setUp(); err != nil {
+		return fmt.Errorf("set the device up again: %w", err)
+	}
+	w.lost = false
+	return nil
 }
 
 func (w *Worker) setUp() error {
@@ -144,17 +183,25 @@ func (w *Worker) settle(seq uint64) {
 	}
 }
 
-func (w *Worker) free() {
+// free gives up everything on the device, and the device.
+func (w *Worker) free() error {
 	for len(w.resident) > 0 {
 		w.release(w.resident[0])
 	}
 	if w.programs != nil {
 		w.programs.free()
+		w.programs = nil
 	}
 	if w.arena != nil {
 		w.arena.Free()
+		w.arena = nil
 	}
-	w.failed = w.device.Close()
+	if w.device == nil {
+		return nil
+	}
+	err := w.device.Close()
+	w.device = nil
+	return err
 }
 
 // Close cancels what runs, waits for it and closes the device. It may be called more than once.

@@ -48,8 +48,10 @@ type Layout struct {
 
 // Block is the state of one block; the fields of other kinds of blocks are empty.
 type Block struct {
-	S    gpu.Slice // gated delta net: f32 [slots][value heads][value dim][key dim]
-	Conv gpu.Slice // gated delta net: T [slots][2][taps-1][channels], halves by StepParams.Parity
+	// S is the recurrent state, f32: [slots][value heads][value dim][key dim] of a gated delta net,
+	// [slots][heads][dim][state] of a Mamba-2.
+	S    gpu.Slice
+	Conv gpu.Slice // beside S: T [slots][2][taps-1][channels], halves by StepParams.Parity
 	K, V gpu.Slice // attention: T [pages][kv heads][256][dim]
 
 	tapRows int // rows of a half of Conv
@@ -84,6 +86,10 @@ func Plan(spec *model.Spec, c Config) (*Layout, error) {
 		case *model.GatedDelta:
 			to.tapRows = m.Conv - 1
 			to.S = p.place(l.Recurrent, 4, c.Slots, m.ValueHeads, m.ValueDim, m.KeyDim)
+			to.Conv = p.place(l.Conv, c.DType.Size(), c.Slots, 2, to.tapRows, m.Channels())
+		case *model.Mamba2:
+			to.tapRows = m.Conv - 1
+			to.S = p.place(l.Recurrent, 4, c.Slots, m.Heads, m.Dim, m.State)
 			to.Conv = p.place(l.Conv, c.DType.Size(), c.Slots, 2, to.tapRows, m.Channels())
 		case *model.Attention:
 			to.K = p.place(l.KV, c.DType.Size(), c.Pages, m.KVHeads, kernels.KeyBlock, m.Dim)

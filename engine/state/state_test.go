@@ -50,6 +50,21 @@ func spec(t *testing.T, name string) *model.Spec {
 	return s
 }
 
+// TestNemotronFootprint counts what a session of the published Nemotron takes.
+func TestNemotronFootprint(t *testing.T) {
+	l, err := state.Plan(spec(t, "nemotron35_lightning.json"), state.Config{Slots: 1, Window: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := l.Footprint()
+	if f.Recurrent != 46<<20 || f.Token != 6<<10 {
+		t.Errorf("got %d bytes of recurrent state and %d a token, want 46 MiB and 6 KiB", f.Recurrent, f.Token)
+	}
+	if got, want := fmt.Sprintf("%.2f MiB", float64(f.Conv)/(1<<20)), "0.81 MiB"; got != want {
+		t.Errorf("convolution tail: got %s, want %s", got, want)
+	}
+}
+
 func TestFootprint(t *testing.T) {
 	l, err := state.Plan(spec(t, "qwen36_35b_a3b.json"), state.Config{Slots: 2, Window: 4096})
 	if err != nil {
@@ -85,17 +100,36 @@ func TestFootprint(t *testing.T) {
 }
 
 func TestLayoutRanges(t *testing.T) {
-	s := spec(t, "tiny.json")
-	l, err := state.Plan(s, state.Config{Slots: 3, Window: 1000})
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		config          string
+		recurrent, keys int // blocks
+		bytes           [2]int64
+	}{
+		{"tiny.json", 0, 6, [2]int64{3 * 4 * 128 * 128 * 4, 12 * 2 * 256 * 64 * 2}},
+		{"nemotron_tiny.json", 0, 5, [2]int64{3 * 8 * 64 * 128 * 4, 12 * 2 * 256 * 64 * 2}},
+	} {
+		t.Run(tt.config, func(t *testing.T) {
+			s := spec(t, tt.config)
+			l, err := state.Plan(s, state.Config{Slots: 3, Window: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testRanges(t, s, l)
+			if got := [2]int64{l.Blocks[tt.recurrent].S.Len, l.Blocks[tt.keys].K.Len}; got != tt.bytes {
+				t.Errorf("recurrent state and keys: got %d bytes, want %d", got, tt.bytes)
+			}
+		})
 	}
+}
+
+func testRanges(t *testing.T, s *model.Spec, l *state.Layout) {
+	t.Helper()
 	ends := map[*gpu.Region]int64{}
 	for i, b := range l.Blocks {
 		parts := map[string]gpu.Slice{"S": b.S, "Conv": b.Conv, "K": b.K, "V": b.V}
 		var want []string
 		switch s.Blocks[i].Mixer.(type) {
-		case *model.GatedDelta:
+		case *model.GatedDelta, *model.Mamba2:
 			want = []string{"S", "Conv"}
 		case *model.Attention:
 			want = []string{"K", "V"}
@@ -112,12 +146,6 @@ func TestLayoutRanges(t *testing.T) {
 			}
 			ends[p.Region] = p.Off + p.Len
 		}
-	}
-	if got, want := l.Blocks[0].S.Len, int64(3*4*128*128*4); got != want {
-		t.Errorf("recurrent state of block 0: got %d bytes, want %d", got, want)
-	}
-	if got, want := l.Blocks[6].K.Len, int64(12*2*256*64*2); got != want {
-		t.Errorf("keys of block 6: got %d bytes, want %d", got, want)
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 
 // Limits of a tokenizer.json, far above any real one. They keep a lying file from asking for memory.
 const (
-	maxFile  = 256 << 20 // bytes
+	MaxFile  = 256 << 20 // bytes of a tokenizer.json
 	maxVocab = 1 << 22   // ids
 )
 
 // Load reads a tokenizer.json. It refuses what it would not follow exactly: other models than byte-level BPE, unknown
 // pre-tokenizer expressions and normalisers, ids out of range or given twice, merges of tokens that do not exist.
 func Load(data []byte) (*Tokenizer, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("tokenizer.json: %d bytes, at most %d are read", len(data), maxFile)
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("tokenizer.json: %d bytes, at most %d are read", len(data), MaxFile)
 	}
 	l := &loader{t: &Tokenizer{byName: map[string]int32{}}}
 	if err := l.load(data); err != nil {

@@ -15,6 +15,7 @@ type Stage string
 
 // Stages of an [Ensure] that has to do more than to map a pack.
 const (
+	Surveying Stage = "surveying" // finding out what can be stored more compactly
 	Packing   Stage = "packing"   // writing the pack
 	Verifying Stage = "verifying" // comparing its bytes with the checksums
 )
@@ -48,7 +49,7 @@ func Build(ctx context.Context, c *Checkpoint, l *Layout, path string, progress 
 		return Manifest{}, err
 	}
 	b := builder{
-		ctx: ctx, ckpt: c, layout: l, file: bufio.NewWriterSize(f, chunkSize),
+		ctx: ctx, ckpt: c, layout: l, file: bufio.NewWriterSize(f, chunkSize), band: bandBytes,
 		meter: newMeter(progress, Packing, l.data), manifest: newManifest(c.Source(), l),
 	}
 	err = b.write()
@@ -89,6 +90,7 @@ type builder struct {
 	pos      int64  // bytes written
 	sum      uint32 // of the item so far
 	raw, out []byte
+	band     int64 // bytes of an expert that are transposed at a time
 	meter    meter
 	manifest Manifest
 }
@@ -129,6 +131,16 @@ func (b *builder) stream(it *Item, s int) error {
 	parts, err := b.ckpt.parts(it, s)
 	if err != nil {
 		return err
+	}
+	if it.Format == NM20 && s == 1 {
+		biases, err := b.ckpt.parts(it, 2)
+		if err != nil {
+			return err
+		}
+		return b.quotients(parts[0], biases[0], int64(max(it.Experts, 1)))
+	}
+	if it.Format.byInput() {
+		return b.transpose(parts[0], int64(max(it.Experts, 1)), s == 0)
 	}
 	st := it.streams()[s]
 	rowSize := int64(st.width) * st.dtype.Size()

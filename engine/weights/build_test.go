@@ -28,6 +28,7 @@ func modelTensors() []raw {
 		quant("q", 4, 5, 128), quant("k", 4, 3, 128), quant("v", 4, 1, 128),
 		quant("gate", 4, 7, 64), quant("up", 4, 7, 64),
 		quant("experts.gate", 4, 3, 5, 64), quant("experts.up", 4, 3, 5, 64), quant("experts.down", 8, 3, 5, 64),
+		quant("neurons", 4, 3, 24, 128), quant("wide", 4, 40, 1856),
 		quant("router", 8, 4, 192), quant("router1", 8, 1, 192),
 		quant("long", 8, 1500, 1024), quant("long2", 8, 1500, 1024),
 		[]raw{
@@ -72,6 +73,8 @@ func modelRecipe() Recipe {
 		},
 		{Name: "decay16", Sources: []Source{{"A_log", 11}}, Rows: 11, Cols: 1, Format: Vector, Dtype: BF16},
 		{Name: "one", Sources: []Source{{"one", 1}}, Rows: 1, Cols: 1, Format: Vector, Dtype: F32},
+		{Name: "neurons", Sources: []Source{{"neurons", 24}}, Experts: 3, Rows: 24, Cols: 128, Format: NM},
+		{Name: "wide", Sources: []Source{{"wide", 40}}, Rows: 40, Cols: 1856, Format: NM},
 	}}
 }
 
@@ -144,8 +147,47 @@ func (o oracle) compareAll(t *testing.T, l *Layout, pack []byte) {
 			o.compare(t, e, ".biases", BF16, int64(e.Cols/Group), at(e.Biases))
 		case B16:
 			o.compare(t, e, ".weight", BF16, int64(e.Cols), at(e.Codes))
+		case NM, NM20:
+			if e.Format == NM20 {
+				t.Fatalf("%q is more compact than these tests know", e.Name)
+			}
+			o.compareTurned(t, e, at(e.Codes), at(e.Scales), at(e.Biases))
 		case Vector:
 			o.compare(t, e, "", e.Dtype, int64(e.Cols), at(e.Codes))
+		}
+	}
+}
+
+// code is element i of a row of 4-bit codes that starts at word at.
+func code(words []byte, at, i int) uint32 {
+	return binary.LittleEndian.Uint32(words[4*(at+i/8):]) >> (4 * (i % 8)) & 15
+}
+
+// compareTurned checks an item that is stored by input, code by code and group by group.
+func (o oracle) compareTurned(t *testing.T, e Entry, codes, scales, biases []byte) {
+	t.Helper()
+	name, groups := e.Sources[0].Name, e.Cols/Group
+	from := o[name+".weight"].data
+	half := func(b []byte, i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+	for expert := range max(e.Experts, 1) {
+		for row := range e.Rows {
+			for in := range e.Cols {
+				want := code(from, (expert*e.Rows+row)*e.Cols/8, in)
+				got := code(codes, (expert*e.Cols+in)*e.Rows/8, row)
+				if got != want {
+					t.Fatalf("%q: expert %d, row %d, input %d: code %d, want %d", e.Name, expert, row, in, got, want)
+				}
+			}
+			for g := range groups {
+				src, dst := (expert*e.Rows+row)*groups+g, (expert*groups+g)*e.Rows+row
+				if got, want := half(scales, dst), half(o[name+".scales"].data, src); got != want {
+					t.Fatalf("%q: expert %d, row %d, group %d: scale %04x, want %04x",
+						e.Name, expert, row, g, got, want)
+				}
+				if got, want := half(biases, dst), half(o[name+".biases"].data, src); got != want {
+					t.Fatalf("%q: expert %d, row %d, group %d: bias %04x, want %04x", e.Name, expert, row, g, got, want)
+				}
+			}
 		}
 	}
 }
@@ -356,7 +398,17 @@ func TestSpace(t *testing.T) {
 	if !errors.As(err, &full) || full.Need != 1<<60 || full.Free <= 0 {
 		t.Errorf("%v, want a *SpaceError", err)
 	}
-	wantParts(t, err, "1152921504.61 GB", fmt.Sprintf("%.2f GB are free in %s", float64(full.Free)/1e9, dir))
+	wantParts(t, err, "1152921504.61 GB", fmt.Sprintf("%s are free in %s", size(full.Free), dir))
+	full = &SpaceError{Dir: "packs", Need: 9_050_123, Free: 0}
+	wantParts(t, full, "the pack needs 9.05 MB, 0 B are free in packs")
+	for n, want := range map[int64]string{
+		1: "1 B", 999: "999 B", 1000: "1 kB", 999_499: "999 kB", 999_500: "1 MB", 123_456_789: "123 MB",
+		999_600_000: "1.00 GB", 20_400_000_000: "20.40 GB",
+	} {
+		if got := size(n); got != want {
+			t.Errorf("%d bytes: got %q, want %q", n, got, want)
+		}
+	}
 	if err := checkSpace(filepath.Join(dir, "absent"), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want %v", err, fs.ErrNotExist)
 	}

@@ -102,6 +102,13 @@ func OpenCheckpoint(fsys fs.FS) (*Checkpoint, error) {
 
 // add opens one shard.
 func (c *Checkpoint) add(fsys fs.FS, name string) error {
+	info, err := fs.Stat(fsys, name) // before it is opened, which may take for ever with a pipe
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", name)
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return err
@@ -110,9 +117,6 @@ func (c *Checkpoint) add(fsys fs.FS, name string) error {
 	c.shards = append(c.shards, s)
 	if s.info, err = f.Stat(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
-	}
-	if !s.info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", name)
 	}
 	var ok bool
 	if s.data, ok = f.(io.ReaderAt); !ok {

@@ -8,10 +8,14 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"golang.org/x/sys/unix"
 )
 
 // raw is a tensor that a test writes.
@@ -182,6 +186,16 @@ func TestOpenErrors(t *testing.T) {
 	}
 	_, err := OpenCheckpoint(sequential{directory(map[string][]byte{"model.safetensors": one})})
 	wantParts(t, err, "model.safetensors", "io.ReaderAt")
+}
+
+// TestOpenPipe does not wait for somebody to write into it.
+func TestOpenPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "model.safetensors"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenCheckpoint(os.DirFS(dir))
+	wantParts(t, err, "model.safetensors", "not a regular file")
 }
 
 // wantParts checks that there is an error and that its message is complete.

@@ -18,8 +18,19 @@ type SpaceError struct {
 }
 
 func (e *SpaceError) Error() string {
-	need, free := float64(e.Need)/1e9, float64(e.Free)/1e9
-	return fmt.Sprintf("the pack needs %.2f GB, %.2f GB are free in %s", need, free, e.Dir)
+	return fmt.Sprintf("the pack needs %s, %s are free in %s", size(e.Need), size(e.Free), e.Dir)
+}
+
+// size prints bytes in the decimal unit that suits them, with three digits.
+func size(n int64) string {
+	v := float64(n)
+	for _, unit := range []string{"B", "kB", "MB"} {
+		if v < 999.5 {
+			return fmt.Sprintf("%.3g %s", v, unit)
+		}
+		v /= 1000
+	}
+	return fmt.Sprintf("%.2f GB", v)
 }
 
 // checkSpace compares the free space of a folder's volume with need bytes.
@@ -42,10 +53,14 @@ func widen[T int64 | uint32](n T) int64 { return int64(n) }
 const lockPoll = 20 * time.Millisecond
 
 // lockDir takes the lock of a folder of packs, waiting while another process or goroutine has it, and returns
-// its release. The system releases the lock of a process that dies.
+// its release. The system releases the lock of a process that dies. The folder is made if it is not there: who had
+// the lock before may have removed it.
 func lockDir(ctx context.Context, dir string) (release func(), err error) {
 	path := filepath.Join(dir, ".lock")
 	for {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,9 @@ import (
 
 // Ensure returns the mapped pack of a checkpoint, building it in dir when it is not there or not to be trusted.
 //
+// The layout of the pack is that of the recipe, but for items that are stored more compactly without losing a bit, see
+// [Compact].
+//
 // dir belongs to this one checkpoint: it is created, and packs of other content in it (earlier shards, another
 // recipe) are deleted before a new one is built. A pack is trusted when its manifest fits source and layout and
 // the file has not been written since its checksums were verified; so an ordinary start reads a few blocks of the
@@ -30,7 +33,7 @@ func Ensure(
 		return nil, err
 	}
 	hash := sha256.Sum256([]byte(c.Source() + l.Hash()))
-	e := ensurer{ckpt: c, layout: l, key: hex.EncodeToString(hash[:16]), manifests: manifests, progress: progress}
+	e := ensurer{ckpt: c, recipe: r, key: hex.EncodeToString(hash[:16]), manifests: manifests, progress: progress}
 	e.path = filepath.Join(dir, e.key+packSuffix)
 
 	p, err := e.open()
@@ -42,9 +45,6 @@ func Ensure(
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	release, err := lockDir(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -53,16 +53,27 @@ func Ensure(
 	return e.locked(ctx)
 }
 
+// Remove deletes the packs in a folder that [Ensure] was given, and their manifests; files of others stay. It waits
+// while a pack is being built there. Who has a pack mapped keeps it.
+func Remove(ctx context.Context, dir string, manifests Manifests) error {
+	release, err := lockDir(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return sweep(dir, manifests)
+}
+
 const packSuffix = ".pack"
 
-// ownFiles are the names that [ensurer.sweep] may delete: packs, and temporary files of builds that were killed.
+// ownFiles are the names that [sweep] may delete: packs, and temporary files of builds that were killed.
 var ownFiles = regexp.MustCompile(`^([0-9a-f]{32})\.pack$|^\.[0-9a-f]{32}\.pack\.[0-9]+\.tmp$`)
 
 // ensurer is one call of [Ensure].
 type ensurer struct {
 	ckpt      *Checkpoint
-	layout    *Layout
-	key       string // of the manifest; from source and layout
+	recipe    Recipe
+	key       string // of the manifest; from source and recipe
 	path      string
 	manifests Manifests
 	progress  func(Progress)
@@ -81,7 +92,11 @@ func (e *ensurer) open() (*Pack, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // a manifest that cannot be read vouches for nothing
 	}
-	p, err := Open(e.path, e.layout, m, e.ckpt.Source())
+	l, err := Plan(m.compact(e.recipe))
+	if err != nil {
+		return nil, err
+	}
+	p, err := Open(e.path, l, m, e.ckpt.Source())
 	var stale *StaleError
 	if errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -121,10 +136,18 @@ func (e *ensurer) locked(ctx context.Context) (*Pack, error) {
 
 // build writes the pack and its manifest. A pack without a manifest is worthless and not left behind.
 func (e *ensurer) build(ctx context.Context) error {
-	if err := e.sweep(); err != nil {
+	if err := sweep(filepath.Dir(e.path), e.manifests); err != nil {
 		return err
 	}
-	m, err := Build(ctx, e.ckpt, e.layout, e.path, e.progress)
+	r, err := Compact(ctx, e.ckpt, e.recipe, e.progress)
+	if err != nil {
+		return err
+	}
+	l, err := Plan(r)
+	if err != nil {
+		return err
+	}
+	m, err := Build(ctx, e.ckpt, l, e.path, e.progress)
 	if err != nil {
 		return err
 	}
@@ -156,8 +179,7 @@ func (e *ensurer) save(m Manifest) error {
 
 // sweep makes room: it deletes the packs and temporary files in the folder and the manifests of the packs. No
 // build is under way there, because the lock is held; who has such a pack mapped keeps it.
-func (e *ensurer) sweep() error {
-	dir := filepath.Dir(e.path)
+func sweep(dir string, manifests Manifests) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -171,7 +193,7 @@ func (e *ensurer) sweep() error {
 			return err
 		}
 		if key := match[1]; key != "" {
-			if err := e.manifests.Save(key, nil); err != nil {
+			if err := manifests.Save(key, nil); err != nil {
 				return fmt.Errorf("manifest of %s: %w", f.Name(), err)
 			}
 		}

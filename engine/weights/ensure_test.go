@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // memory keeps manifests for a test.
@@ -63,8 +65,9 @@ func short[T any](list []T, name func(T) string) []T {
 func newBench(t *testing.T) *bench {
 	return &bench{
 		t: t, files: modelFiles(short(modelTensors(), func(r raw) string { return r.name })),
-		recipe: Recipe{Items: short(modelRecipe().Items, func(it Item) string { return it.Name })},
-		dir:    filepath.Join(t.TempDir(), "cache", "model"), kept: newMemory(),
+		recipe: Recipe{Items: slices.DeleteFunc(short(modelRecipe().Items, func(it Item) string { return it.Name }),
+			func(it Item) bool { return it.Format == NM })},
+		dir: filepath.Join(t.TempDir(), "cache", "model"), kept: newMemory(),
 	}
 }
 
@@ -179,6 +182,11 @@ func TestEnsureRebuilds(t *testing.T) {
 			path := b.path()
 			_ = os.Remove(path)
 			_ = os.Mkdir(path, 0o700)
+		}, built},
+		{"a pipe", func(b *bench) {
+			path := b.path()
+			_ = os.Remove(path)
+			_ = unix.Mkfifo(path, 0o600)
 		}, built},
 		{"no manifest", func(b *bench) { clear(b.kept.values) }, built},
 		{"garbage manifest", func(b *bench) {

@@ -79,6 +79,9 @@ func (l *Layout) place(e *Entry) error {
 	to := [...]*Extent{&e.Codes, &e.Scales, &e.Biases}
 	for i, s := range e.streams() {
 		n, ok := product(int64(max(e.Experts, 1)), int64(e.Rows), int64(s.width), s.dtype.Size())
+		if e.Format == NM20 && i == 1 {
+			n /= 4 // of 16 bits each, 4 are left; rows are a multiple of 8
+		}
 		start, ok2 := roundUp(l.size, StreamAlign)
 		if !ok || !ok2 || n > math.MaxInt64-start {
 			return errTooLarge

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Manifest is what is known of a pack apart from its bytes. It lives outside the pack.
@@ -15,6 +16,8 @@ type Manifest struct {
 	Layout  string // [Layout.Hash]
 	Size    int64  // bytes of the file
 	Items   []ManifestItem
+	// Compact names the items that are NM20 where the recipe says NM.
+	Compact []string `json:",omitempty"`
 	// Checked is the modification time of the file, in ns since 1970, when its bytes were last compared with the
 	// sums; 0 if they never were. A start trusts a file that has not been written since and reads no sums: 20 GB
 	// of them would take many seconds.
@@ -58,8 +61,22 @@ func newManifest(source string, l *Layout) Manifest {
 	m := Manifest{Version: LayoutVersion, Source: source, Layout: l.Hash(), Size: l.size}
 	for _, e := range l.entries {
 		m.Items = append(m.Items, ManifestItem{Name: e.Name, Offset: e.Codes.Offset})
+		if e.Format == NM20 {
+			m.Compact = append(m.Compact, e.Name)
+		}
 	}
 	return m
+}
+
+// compact applies Compact to a recipe.
+func (m Manifest) compact(r Recipe) Recipe {
+	out := Recipe{Items: slices.Clone(r.Items)}
+	for i := range out.Items {
+		if it := &out.Items[i]; it.Format == NM && slices.Contains(m.Compact, it.Name) {
+			it.Format = NM20
+		}
+	}
+	return out
 }
 
 // mismatch tells why a manifest does not describe a pack of this layout and source, "" if it does.

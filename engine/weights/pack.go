@@ -38,7 +38,8 @@ func Open(path string, l *Layout, m Manifest, source string) (*Pack, error) {
 	if why := m.mismatch(source, l); why != "" {
 		return nil, &StaleError{path, why}
 	}
-	f, err := os.Open(path)
+	// Opening a pipe would wait for a writer; whether it is a file is seen below.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,10 @@ type Format uint8
 //	Q8      codes u32 [E][R][K/4], element j of a row is (word[j/4] >> 8*(j%4)) & 255; the rest as Q4
 //	B16     codes bf16 [E][R][K], no other stream
 //	Vector  codes [E][R][K] of Item.Dtype (bf16 or f32), no other stream
+//	NM      Q4 in the checkpoint, but by input here (a neuron's weights lie together): codes u32 [E][K][R/8], element
+//	        r of an input is (word[r/8] >> 4*(r%8)) & 15; scales and biases bf16 [E][K/64][R]; R a multiple of 8
+//	NM20    NM with four bits q in place of a scale, u32 [E][K/64][R/8] packed as codes are: the scale is
+//	        bf16(bias / -(q+7)), bit for bit; see [Compact]
 //
 // Everything is little endian.
 const (
@@ -27,20 +31,22 @@ const (
 	Q8
 	B16
 	Vector
+	NM
+	NM20
 )
 
 // String is the name of the format.
 func (f Format) String() string {
-	if f > Vector {
+	if f > NM20 {
 		return fmt.Sprintf("format %d", uint8(f))
 	}
-	return [...]string{"q4", "q8", "b16", "vector"}[f]
+	return [...]string{"q4", "q8", "b16", "vector", "nm", "nm20"}[f]
 }
 
 // Bits is the width of a code, 0 for formats without codes.
 func (f Format) Bits() int {
 	switch f {
-	case Q4:
+	case Q4, NM, NM20:
 		return 4
 	case Q8:
 		return 8
@@ -48,6 +54,9 @@ func (f Format) Bits() int {
 		return 0
 	}
 }
+
+// byInput tells whether a matrix is transposed in the pack.
+func (f Format) byInput() bool { return f == NM || f == NM20 }
 
 // Recipe lists what a pack holds, in the order of the file.
 type Recipe struct {
@@ -86,10 +95,11 @@ type stream struct {
 	width  int    // elements a row
 }
 
-// streams lists the parts of a valid item: codes, then scales and biases if the format has them.
+// streams lists the parts of a valid item as the checkpoint has them: codes, then scales and biases if the format has
+// them.
 func (it *Item) streams() []stream {
 	switch it.Format {
-	case Q4, Q8:
+	case Q4, Q8, NM, NM20:
 		groups := it.Cols / Group
 		return []stream{
 			{".weight", U32, it.Cols / 32 * it.Format.Bits()},
@@ -108,12 +118,14 @@ func (it *Item) check() error {
 	switch {
 	case it.Name == "":
 		return errors.New("no name")
-	case it.Format > Vector:
+	case it.Format > NM20:
 		return fmt.Errorf("unknown %v", it.Format)
 	case it.Rows <= 0 || it.Cols <= 0 || it.Experts < 0:
 		return fmt.Errorf("%d experts, %d rows, %d inputs", it.Experts, it.Rows, it.Cols)
 	case it.Format.Bits() > 0 && it.Cols%Group != 0:
 		return fmt.Errorf("%d inputs are not a multiple of %d", it.Cols, Group)
+	case it.Format.byInput() && (it.Rows%8 != 0 || len(it.Sources) > 1):
+		return fmt.Errorf("%d rows of %d sources cannot be stored by input", it.Rows, len(it.Sources))
 	}
 	if err := it.checkDtype(); err != nil {
 		return err

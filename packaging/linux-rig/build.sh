@@ -15,7 +15,7 @@ changed() { # changed NAME FILE...: true once for every state of the files; then
 done_with() { echo "$sum" > "$work/$1.stamp"; }
 
 packaging/darwinkit.sh
-headers=("$rig/headers.sh" "$rig/flags.sh" build/darwinkit/go.mod $(find "$rig/include" -type f | sort))
+headers=("$rig/headers.sh" "$rig/flags.sh" "$rig/sotto-rig-cc" build/darwinkit/go.mod $(find "$rig/include" -type f | sort))
 if changed headers "${headers[@]}"; then
   "$rig/headers.sh" build/darwinkit "$work/include"
   echo "0x${sum:0:8}" > "$work/headers.id"
@@ -34,6 +34,6 @@ if [ "$out" = build/linux-rig/Sotto.app/Sotto ]; then
   mkdir -p "$work/Sotto.app/Resources"
   cp "$rig/Info-gnustep.plist" "$work/Sotto.app/Resources/"
 fi
-# Go's cache does not see changed headers; the flag tells it
-CGO_ENABLED=1 CC=$rig/cc CGO_CFLAGS="-O2 -g -DSOTTO_RIG=$(cat "$work/headers.id")" \
+# Go's cache sees neither changed headers nor what is in the compiler's script; the flag tells it
+CGO_ENABLED=1 CC=sotto-rig-cc PATH=$rig:$PATH CGO_CFLAGS="-O2 -g -DSOTTO_RIG=$(cat "$work/headers.id")" \
   nice go build -trimpath -tags gnustep -modfile=build/darwinkit.mod -o "$out" "$package"

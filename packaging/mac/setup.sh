@@ -7,25 +7,7 @@ cd "$(dirname "$0")/../.."
 mac=build/mac zig=0.14.1
 mkdir -p "$mac"
 
-install_packages() { # install_packages PACKAGE...
-  if ! command -v apt-get >/dev/null 2>&1; then
-    echo "The macOS binary needs these Debian packages or their like: $*" >&2
-    exit 1
-  fi
-  sudo=()
-  if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then sudo=(sudo -n)
-  elif [ "$(id -u)" != 0 ]; then
-    echo "Run 'sudo apt-get install $*', then run this again." >&2
-    exit 1
-  fi
-  echo "Installing $* ..."
-  export DEBIAN_FRONTEND=noninteractive
-  if ! "${sudo[@]}" apt-get update -qq >/dev/null ||
-    ! "${sudo[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null; then
-    echo "apt-get could not install $*: is there a network?" >&2
-    exit 75
-  fi
-}
+install_packages() { packaging/apt.sh "The macOS binary" "$@"; }
 
 compiler() { # prints the first clang that cgo works with (below 22) and that has a linker for Mach-O
   local cc
@@ -49,8 +31,7 @@ if [ "$(cat "$mac/libc/version" 2>/dev/null)" != "$zig" ]; then
   python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip
   new=$(mktemp -d "$mac/libc.XXXXXX")
   trap 'rm -rf "$new"' EXIT
-  python3 -m pip download -qq --disable-pip-version-check --no-deps --only-binary :all: -d "$new" "ziglang==$zig" ||
-    { echo "pip could not download ziglang $zig: is there a network?" >&2; exit 75; }
+  packaging/pip.sh python3 download --no-deps --only-binary :all: -d "$new" "ziglang==$zig"
   python3 - "$new" <<'PY'
 import glob, os, shutil, sys, zipfile
 out = sys.argv[1]

@@ -3,6 +3,8 @@
 package kit
 
 import (
+	"sync"
+
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
 	"github.com/progrium/darwinkit/objc"
@@ -10,7 +12,10 @@ import (
 
 // NewLabel returns text that cannot be edited, of one line that ends with an ellipsis where it is too long.
 func (s *Scope) NewLabel(face Face) appkit.TextField {
-	l := Hold(s, appkit.NewTextFieldWithFrame(foundation.Rect{}))
+	return label(Hold(s, appkit.NewTextFieldWithFrame(foundation.Rect{})), face)
+}
+
+func label(l appkit.TextField, face Face) appkit.TextField {
 	l.SetEditable(false)
 	l.SetSelectable(false)
 	l.SetBordered(false)
@@ -18,9 +23,28 @@ func (s *Scope) NewLabel(face Face) appkit.TextField {
 	l.SetDrawsBackground(false)
 	l.SetFont(Font(face))
 	l.SetTextColor(Color(face.Ink))
-	objc.Call[objc.Void](objc.Call[objc.Object](l, objc.Sel("cell")), objc.Sel("setLineBreakMode:"), appkit.LineBreakByTruncatingTail)
+	cell := objc.Call[objc.Object](l, objc.Sel("cell"))
+	objc.Call[objc.Void](cell, objc.Sel("setLineBreakMode:"), appkit.LineBreakByTruncatingTail)
 	return l
 }
+
+// NewHint returns a label that lets clicks through to what lies below it.
+func (s *Scope) NewHint(face Face) appkit.TextField {
+	room := objc.Call[objc.Object](hintClass(), objc.Sel("alloc"))
+	hint := objc.Call[appkit.TextField](room, objc.Sel("initWithFrame:"), foundation.Rect{})
+	hint.Autorelease()
+	return label(Hold(s, hint), face)
+}
+
+// hintClass is registered with the first hint: a class cannot be taken back.
+var hintClass = sync.OnceValue(func() objc.Class {
+	class := objc.AllocateClass(objc.GetClass("NSTextField"), "SottoHint", 0)
+	objc.AddMethod(class, objc.Sel("hitTest:"), func(objc.Object, foundation.Point) objc.Object {
+		return objc.Object{}
+	})
+	objc.RegisterClass(class)
+	return class
+})
 
 // NewButton returns a push button that runs f.
 func (s *Scope) NewButton(title string, f func()) appkit.Button {
@@ -50,6 +74,9 @@ func (s *Scope) NewScroll(document appkit.IView) appkit.ScrollView {
 	return v
 }
 
+// textPadding is what stands left and right of text in addition to the margins of its view.
+const textPadding = 5
+
 // NewTextView returns a text view for a scroll view, with margins of inset points. Its width follows the scroll view.
 func (s *Scope) NewTextView(inset float64) appkit.TextView {
 	t := Hold(s, appkit.NewTextViewWithFrame(Frame{W: 400, H: 100}.Rect()))
@@ -58,7 +85,8 @@ func (s *Scope) NewTextView(inset float64) appkit.TextView {
 	t.SetMinSize(foundation.Size{})
 	t.SetMaxSize(foundation.Size{Width: 1e7, Height: 1e7})
 	t.SetAutoresizingMask(appkit.ViewWidthSizable)
-	t.SetTextContainerInset(foundation.Size{Width: inset, Height: inset})
+	t.SetTextContainerInset(foundation.Size{Width: inset + textPadding, Height: inset})
+	t.TextContainer().SetLineFragmentPadding(0) // GNUstep and AppKit count indents from different sides of it
 	objc.Call[objc.Void](t.TextContainer(), objc.Sel("setContainerSize:"), foundation.Size{Width: 400, Height: 1e7})
 	t.TextContainer().SetWidthTracksTextView(true)
 	t.SetBackgroundColor(Background())
@@ -75,8 +103,18 @@ func PlaceText(v appkit.ScrollView, t appkit.TextView, f Frame) {
 	}
 }
 
-// Place lays v out.
-func Place(v appkit.IView, f Frame) { v.SetFrame(f.Rect()) }
+// Place lays v out. What it leaves and what it takes is drawn anew.
+func Place(v appkit.IView, f Frame) {
+	old := FrameOf(v.Frame())
+	if old == f {
+		return
+	}
+	v.SetFrame(f.Rect())
+	if s := v.Superview(); !s.IsNil() {
+		s.SetNeedsDisplayInRect(old.Rect())
+		s.SetNeedsDisplayInRect(f.Rect())
+	}
+}
 
 // Wrap lets a label have more than one line.
 func Wrap(l appkit.TextField) {
@@ -89,6 +127,9 @@ func Wrap(l appkit.TextField) {
 func SetHidden(v appkit.IView, hidden bool) {
 	if v.IsHidden() != hidden {
 		v.SetHidden(hidden)
+		if s := v.Superview(); !s.IsNil() {
+			s.SetNeedsDisplayInRect(v.Frame())
+		}
 	}
 }
 

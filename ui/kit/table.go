@@ -64,7 +64,8 @@ func (r *Rows) HasTableViewDraggingSessionWillBeginAtPointForRowIndexes() bool {
 
 // TableViewAcceptDropRowDropOperation is not offered.
 func (r *Rows) TableViewAcceptDropRowDropOperation(appkit.TableView, appkit.DraggingInfoObject, int,
-	appkit.TableViewDropOperation) bool {
+	appkit.TableViewDropOperation,
+) bool {
 	return false
 }
 
@@ -87,7 +88,8 @@ func (r *Rows) HasTableViewUpdateDraggingItemsForDrag() bool { return false }
 
 // TableViewValidateDropProposedRowProposedDropOperation is not offered.
 func (r *Rows) TableViewValidateDropProposedRowProposedDropOperation(appkit.TableView, appkit.DraggingInfoObject, int,
-	appkit.TableViewDropOperation) appkit.DragOperation {
+	appkit.TableViewDropOperation,
+) appkit.DragOperation {
 	return 0
 }
 

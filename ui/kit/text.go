@@ -22,15 +22,17 @@ const (
 // Typeset makes AppKit's text of paragraphs.
 func Typeset(paras []Para) foundation.MutableAttributedString {
 	out := foundation.NewMutableAttributedString()
-	for _, p := range paras {
-		space(out, p.Before)
-		style := paragraphStyle(p)
-		for _, s := range p.Spans {
-			attrs := attributes(s)
-			attrs[attrParagraph] = style
-			out.AppendAttributedString(foundation.NewAttributedStringWithStringAttributes(Clean(s.Text), attrs))
+	for _, whole := range paras {
+		for _, p := range whole.Lines() {
+			space(out, p.Before)
+			style := paragraphStyle(p)
+			for _, s := range p.Spans {
+				attrs := attributes(s)
+				attrs[attrParagraph] = style
+				out.AppendAttributedString(foundation.NewAttributedStringWithStringAttributes(Clean(s.Text), attrs))
+			}
+			space(out, p.After)
 		}
-		space(out, p.After)
 	}
 	return out
 }
@@ -89,11 +91,13 @@ func paragraphStyle(p Para) appkit.MutableParagraphStyle {
 	return s
 }
 
+// Width is how wide text of one line is, in points.
+func Width(text string, face Face) float64 {
+	t := foundation.NewAttributedStringWithStringAttributes(Clean(text), attributes(Span{Face: face}))
+	return objc.Call[foundation.Size](t, objc.Sel("size")).Width
+}
+
 // Fit shortens text of one line to a width in points.
 func Fit(text string, face Face, width float64) string {
-	attrs := attributes(Span{Face: face})
-	return Shorten(Clean(text), width, func(s string) float64 {
-		t := foundation.NewAttributedStringWithStringAttributes(s, attrs)
-		return objc.Call[foundation.Size](t, objc.Sel("size")).Width
-	})
+	return Shorten(Clean(text), width, func(s string) float64 { return Width(s, face) })
 }

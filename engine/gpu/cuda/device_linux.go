@@ -103,6 +103,7 @@ func (d *Device) start() error {
 	text, _, _ := bytes.Cut(name, []byte{0})
 	d.caps = gpu.Caps{
 		Driver: "cuda", Name: string(text), Tier: "vector", SIMD: warp, MaxGroup: gpu.MaxSimdgroups,
+		TierReason:  "kernels are built without matrix code",
 		MemoryLimit: int64(total), Chunk: chunkRows,
 	}
 	return d.zeroed(&d.zero, zeroBytes)

@@ -27,8 +27,12 @@ func Suites() []Suite {
 		{"head", KernelHead},
 		{"sample", KernelSample},
 		{"route", KernelRoute},
+		{"route sigmoid", KernelRouteSigmoid},
 		{"delta", KernelDelta},
 		{"attention", KernelAttention},
 		{"experts", KernelExperts},
+		{"mamba", KernelMamba},
+		{"neuron", KernelNeuron},
+		{"relu2", KernelRelu2},
 	}
 }

@@ -35,9 +35,11 @@ func attentionRows(t *testing.T, dev gpu.Device) {
 		{shape(full, 1, 1, 32, 32), 250, 64, 17},
 		{shape(gated, 8, 1, 256, 64), 255, 2, 2},
 		{shape(plain, 16, 1, 128, 0), 1000, 2, 2},
+		{shape(plain, 2, 1, 128, 0), 2, 2, 2},
 		{shape(full, 3, 3, 32, 30), 1000, 16, 15},
 		{shape(gated, 10, 1, 256, 128), 1, 1, 1},
 		{shape(plain, 20, 1, 32, 0), 511, 16, 2},
+		{shape(plain, 32, 2, 128, 0), 300, 3, 3},
 		{shape(gated, 16, 2, 64, 64), 100, 2, 2},
 	} {
 		for _, c.a.DType = range []kernels.DType{kernels.BF16, kernels.F32} {

@@ -327,6 +327,14 @@ func expertsRows(t *testing.T, dev gpu.Device) {
 		{name: "q8", class: 16, live: 15, edit: func(s *moeShape) { s.format = kernels.Q8 }},
 		{name: "b16", class: 16, live: 15, edit: func(s *moeShape) { s.format = kernels.B16 }},
 	}
+	for _, f := range formats {
+		for range 2 { // both types
+			cases = append(cases, cases[1])
+			c := &cases[len(cases)-1]
+			c.name, c.live = "few of "+f.String(), 6
+			c.edit = func(s *moeShape) { s.format, s.experts, s.topK, s.stride, s.hidden = f, 2, 2, 3, 64 }
+		}
+	}
 	for i, c := range cases {
 		s := base
 		s.dtype = []kernels.DType{kernels.BF16, kernels.F32}[i%2]

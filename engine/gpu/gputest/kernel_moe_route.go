@@ -179,8 +179,9 @@ func routeSort(t *testing.T, dev gpu.Device) {
 					idx[i] = poison
 				}
 				for _, whole := range []bool{false, true} {
-					checkSort(t, dev, c.experts, c.topK, c.rows, c.live, idx, whole)
+					checkSort(t, dev, c.experts, c.topK, c.rows, c.live, idx, kernels.ExpertTile, whole)
 				}
+				checkSort(t, dev, c.experts, c.topK, c.rows, c.live, idx, kernels.NeuronTile, false)
 			})
 		}
 	}
@@ -213,12 +214,12 @@ func pickSame(_ *rand.Rand, _, experts, topK int) []uint32 {
 	return ids
 }
 
-func checkSort(t *testing.T, dev gpu.Device, experts, topK, rows, live int, idx []uint32, whole bool) {
+func checkSort(t *testing.T, dev gpu.Device, experts, topK, rows, live int, idx []uint32, tile int, whole bool) {
 	t.Helper()
 	rig := NewRig(t, dev)
-	s := addSort(t, rig, rig.Var(liveRows(live)), rig.Var(U32s(idx)), experts, topK, rows, whole)
+	s := addSortTiles(t, rig, rig.Var(liveRows(live)), rig.Var(U32s(idx)), experts, topK, rows, tile, whole)
 	rig.Run()
-	order, tiles := refSort(idx[:live*topK], experts)
+	order, tiles := refSort(idx[:live*topK], experts, tile)
 	if got := ToU32(s.order.Out())[:live*topK]; !slices.Equal(got, order) {
 		t.Fatalf("order %v, want %v", clip(got), clip(order))
 	}
@@ -243,11 +244,17 @@ type sorted struct{ order, tiles, ntiles *Var }
 // addSort records the three ops of the sort, without their limits if the whole grids are to run.
 func addSort(t *testing.T, rig *Rig, step, idx *Var, experts, topK, rows int, whole bool) sorted {
 	t.Helper()
+	return addSortTiles(t, rig, step, idx, experts, topK, rows, kernels.ExpertTile, whole)
+}
+
+// addSortTiles is addSort with tiles of so many slots.
+func addSortTiles(t *testing.T, rig *Rig, step, idx *Var, experts, topK, rows, tile int, whole bool) sorted {
+	t.Helper()
 	hist, err := kernels.RouteHist{Experts: experts, TopK: topK, Rows: rows}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	scan, err := kernels.RouteScan{Experts: experts, TopK: topK, Rows: rows}.Launch()
+	scan, err := kernels.RouteScan{Experts: experts, TopK: topK, Rows: rows, Tile: tile}.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,10 +265,14 @@ func addSort(t *testing.T, rig *Rig, step, idx *Var, experts, topK, rows int, wh
 	if whole {
 		hist.Limits, scan.Limits, scatter.Limits = nil, nil, nil
 	}
+	tiles := kernels.MaxTiles(experts, topK, rows)
+	if tile == kernels.NeuronTile {
+		tiles = kernels.MaxNeuronTiles(experts, topK, rows)
+	}
 	counts, rank := rig.Var(Out(4*kernels.RouteBlocks(rows)*experts)), rig.Var(Out(4*rows*topK))
 	s := sorted{
 		order:  rig.Var(Out(4 * rows * topK)),
-		tiles:  rig.Var(Out(12 * kernels.MaxTiles(experts, topK, rows))),
+		tiles:  rig.Var(Out(12 * tiles)),
 		ntiles: rig.Var(Out(4)),
 	}
 	rig.Op(hist, step, idx, counts, rank)

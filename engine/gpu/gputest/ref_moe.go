@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"sotto/kernels"
 )
 
 // refTopK chooses the k largest logits, ties to the lower id, NaN last, and weighs them by the softmax over all
@@ -51,8 +49,8 @@ func refBool(b bool) int {
 // refTile is a run of slots of one expert in the sorted order.
 type refTile struct{ expert, first, slots uint32 }
 
-// refSort sorts slots by expert, stably, and cuts each expert's run into tiles.
-func refSort(idx []uint32, experts int) (order []uint32, tiles []refTile) {
+// refSort sorts slots by expert, stably, and cuts each expert's run into tiles of at most so many slots.
+func refSort(idx []uint32, experts, most int) (order []uint32, tiles []refTile) {
 	for e := range uint32(experts) {
 		first := len(order)
 		for s, x := range idx {
@@ -60,8 +58,8 @@ func refSort(idx []uint32, experts int) (order []uint32, tiles []refTile) {
 				order = append(order, uint32(s))
 			}
 		}
-		for at := first; at < len(order); at += kernels.ExpertTile {
-			n := min(kernels.ExpertTile, len(order)-at)
+		for at := first; at < len(order); at += most {
+			n := min(most, len(order)-at)
 			tiles = append(tiles, refTile{e, uint32(at), uint32(n)})
 		}
 	}

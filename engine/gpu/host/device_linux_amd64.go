@@ -65,7 +65,8 @@ func open(o Options) (*Device, error) {
 	d := &Device{lib: lib, zero: zero, seed: o.Seed, buffers: map[*buffer]struct{}{}, execs: map[*exec]struct{}{}}
 	d.caps = gpu.Caps{
 		Driver: "host", Name: fmt.Sprintf("%s, %d threads, x86-64-v3", processor(), threads), Tier: "vector",
-		SIMD: lib.simd, MaxGroup: gpu.MaxSimdgroups, MemoryLimit: memory(), Chunk: chunkRows,
+		TierReason: "the host build computes in vector loops",
+		SIMD:       lib.simd, MaxGroup: gpu.MaxSimdgroups, MemoryLimit: memory(), Chunk: chunkRows,
 	}
 	d.queue = newQueue(d.replay)
 	if o.Logger != nil {

@@ -157,3 +157,12 @@ func TestThreads(t *testing.T) {
 func BenchmarkReplay(b *testing.B) {
 	gputest.BenchReplay(b, open(b, host.Options{Library: *fastFlag}))
 }
+
+// BenchmarkNeuron reads 16 experts of 5.5 MB a pass, more than the caches hold.
+func BenchmarkNeuron(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			gputest.BenchNeuron(b, open(b, host.Options{Library: *fastFlag, Threads: threads}), 16, 1)
+		})
+	}
+}

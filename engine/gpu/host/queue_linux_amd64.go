@@ -29,15 +29,8 @@ type queue struct {
 	err       error // the first failure: nothing runs after it
 	errAt     uint64
 	closing   bool
-	waiters   []*waiter
-	idle      []*waiter // to be used again
+	waiters   gpu.Waiters
 	ended     chan struct{}
-}
-
-// waiter is one call of wait that may be given up.
-type waiter struct {
-	n     uint64
-	ready chan struct{} // capacity 1
 }
 
 func newQueue(run func(job) error) *queue {
@@ -69,14 +62,7 @@ func (q *queue) loop() {
 			}
 		}
 		q.done++
-		for _, w := range q.waiters {
-			if w.n <= q.done {
-				select {
-				case w.ready <- struct{}{}:
-				default:
-				}
-			}
-		}
+		q.waiters.Wake(q.done)
 		q.changed.Broadcast()
 	}
 }
@@ -102,14 +88,7 @@ func (q *queue) wait(ctx context.Context, n uint64) error {
 		return fmt.Errorf("submission %d does not exist, the last is %d", n, q.submitted)
 	}
 	if q.done < n {
-		w := q.enroll(n)
-		q.mu.Unlock()
-		select {
-		case <-w.ready:
-		case <-ctx.Done():
-		}
-		q.mu.Lock()
-		q.dismiss(w)
+		q.waiters.Wait(ctx, &q.mu, n)
 	}
 	switch {
 	case q.done < n:
@@ -118,34 +97,6 @@ func (q *queue) wait(ctx context.Context, n uint64) error {
 		return q.err
 	}
 	return nil
-}
-
-func (q *queue) enroll(n uint64) *waiter {
-	var w *waiter
-	if last := len(q.idle) - 1; last >= 0 {
-		w, q.idle = q.idle[last], q.idle[:last]
-	} else {
-		w = &waiter{ready: make(chan struct{}, 1)}
-	}
-	w.n = n
-	q.waiters = append(q.waiters, w)
-	return w
-}
-
-func (q *queue) dismiss(w *waiter) {
-	for i := range q.waiters {
-		if q.waiters[i] == w {
-			last := len(q.waiters) - 1
-			q.waiters[i], q.waiters[last] = q.waiters[last], nil
-			q.waiters = q.waiters[:last]
-			break
-		}
-	}
-	select {
-	case <-w.ready:
-	default:
-	}
-	q.idle = append(q.idle, w)
 }
 
 // drain waits until nothing is in flight.

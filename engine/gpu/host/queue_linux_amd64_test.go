@@ -71,8 +71,8 @@ func TestQueueWait(t *testing.T) {
 		if err := q.wait(ctx, n); err != nil {
 			t.Errorf("finished, but waiting with an ended context gives %v", err)
 		}
-		if len(q.waiters) != 0 || len(q.idle) != 2 {
-			t.Errorf("got %d waiters and %d idle, want 0 and 2", len(q.waiters), len(q.idle))
+		if waiting, idle := q.waiters.Counts(); waiting != 0 || idle != 2 {
+			t.Errorf("got %d waiters and %d idle, want 0 and 2", waiting, idle)
 		}
 		q.close()
 	})

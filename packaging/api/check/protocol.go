@@ -73,7 +73,7 @@ func (c *checker) delegates(f *finder, call *ast.CallExpr) {
 		i, ok := n.Underlying().(*types.Interface)
 		for _, arg := range call.Args {
 			if s, isText := constantString(f.pkg.info, arg); ok && isText {
-				c.implements(f, call, s, i)
+				c.implements(f, call, n, s, i)
 			}
 		}
 	}
@@ -125,16 +125,24 @@ func (c *checker) required(pos token.Pos, protocol string, i *types.Interface) {
 	}
 }
 
-// implements looks at a Go value that a call makes an object of: every method that it offers must be in the protocol.
-func (c *checker) implements(f *finder, call *ast.CallExpr, protocol string, i *types.Interface) {
+// implements looks at a Go value that a call makes an object of: it must implement darwinkit's interface, and every
+// method that it offers must be in the protocol.
+func (c *checker) implements(f *finder, call *ast.CallExpr, name *types.Named, protocol string, i *types.Interface) {
 	if c.rules.Facts.Protocol(protocol) == nil {
 		c.report(call.Pos(), "unknown protocol %s", protocol)
 		return
 	}
 	c.required(call.Pos(), protocol, i)
-	for _, arg := range call.Args {
+	for at, arg := range call.Args {
 		t := f.pkg.info.Types[arg].Type
-		if t == nil || types.IsInterface(t) || !types.Implements(t, i) {
+		if t == nil || types.IsInterface(t) {
+			continue
+		}
+		if m, _ := types.MissingMethod(t, i, true); m != nil {
+			if generic(f, call, at) {
+				c.report(arg.Pos(), "%s has no method %s of %s: the conversion would panic", t, m.Name(),
+					name.Obj().Name())
+			}
 			continue
 		}
 		p, ok := types.Unalias(t).(*types.Pointer)
@@ -151,6 +159,21 @@ func (c *checker) implements(f *finder, call *ast.CallExpr, protocol string, i *
 			}
 		}
 	}
+}
+
+// generic tells whether a call's argument may be of any type, or a pointer to any type, so that the compiler does not
+// look whether it implements something.
+func generic(f *finder, call *ast.CallExpr, at int) bool {
+	fn, ok := f.pkg.info.Uses[calleeName(call)].(*types.Func)
+	if !ok || at >= fn.Origin().Signature().Params().Len() {
+		return false
+	}
+	t := fn.Origin().Signature().Params().At(at).Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	_, ok = t.(*types.TypeParam)
+	return ok
 }
 
 // offers tells whether a type of this package may answer true to whether it has a method.

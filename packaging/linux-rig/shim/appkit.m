@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #import <AppKit/AppKit.h>
 #import <GNUstepGUI/GSDisplayServer.h>
+#import <objc/runtime.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +17,13 @@
 @end
 @implementation NSPasteboard (Shim)
 - (NSInteger)clearContents { return [self declareTypes:[NSArray arrayWithObject:NSStringPboardType] owner:nil]; }
+@end
+// The key that deletes backwards is 8 in a Mac's menus and 127 here.
+@implementation NSMenuItem (Shim)
+- (id)shimInitWithTitle:(NSString *)title action:(SEL)action keyEquivalent:(NSString *)key {
+  if ([key isEqual:@"\b"]) key = @"\x7f";
+  return [self shimInitWithTitle:title action:action keyEquivalent:key]; // the original
+}
 @end
 @implementation NSMenu (Shim)
 - (void)removeAllItems {
@@ -41,7 +49,12 @@ static void uncaught(NSException *e) {
                                                name:NSApplicationWillFinishLaunchingNotification
                                              object:nil];
 }
-+ (void)launching:(NSNotification *)n { NSSetUncaughtExceptionHandler(uncaught); } // AppKit has set its own by now
++ (void)launching:(NSNotification *)n {
+  NSSetUncaughtExceptionHandler(uncaught); // AppKit has set its own by now
+  Class c = [NSMenuItem class];
+  method_exchangeImplementations(class_getInstanceMethod(c, @selector(initWithTitle:action:keyEquivalent:)),
+                                 class_getInstanceMethod(c, @selector(shimInitWithTitle:action:keyEquivalent:)));
+}
 @end
 
 // GNUstep's back end would take SIGTERM and SIGINT from Go and run terminate: inside its handler.

@@ -1,11 +1,15 @@
-// libdispatch: the main thread's run loop drains the main queue, a global queue is a new thread.
+// libdispatch: the main thread's run loop drains the main queue, a global queue is a new thread. The run loop watches a pipe
+// that can be read as long as anything is queued, so that no wake-up is lost.
 #define _GNU_SOURCE 1
 #import <AppKit/AppKit.h>
 #import <Block.h>
 #import <dispatch/dispatch.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-@interface ShimRun : NSObject {
+@interface ShimRun : NSObject <RunLoopEvents> {
 @public
   dispatch_block_t block;
   BOOL done;
@@ -16,17 +20,30 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
 static NSMutableArray *queue;
+static int bell[2]; // the pipe: one byte while the queue is not empty
 static char main_queue, global_queue;
 
 @implementation ShimRun
 + (void)load {
   [NSAutoreleasePool new]; // GNUstep wants a pool on the main thread before the event loop's own
+  if (pipe2(bell, O_CLOEXEC | O_NONBLOCK)) abort();
+  [[NSNotificationCenter defaultCenter] addObserver:self
+                                           selector:@selector(launching:)
+                                               name:NSApplicationWillFinishLaunchingNotification
+                                             object:nil];
 }
-+ (void)drain {
++ (void)launching:(NSNotification *)n {
+  NSString *modes[] = {NSDefaultRunLoopMode, NSModalPanelRunLoopMode, NSEventTrackingRunLoopMode};
+  for (int i = 0; i < 3; i++)
+    [[NSRunLoop currentRunLoop] addEvent:(void *)(intptr_t)bell[0] type:ET_RDESC watcher:(id)self forMode:modes[i]];
+}
++ (void)receivedEvent:(void *)data type:(RunLoopEventType)type extra:(void *)extra forMode:(NSString *)mode {
   for (;;) {
     pthread_mutex_lock(&lock);
     ShimRun *r = [queue count] ? [[queue objectAtIndex:0] retain] : nil;
     if (r) [queue removeObjectAtIndex:0];
+    char byte;
+    if (![queue count]) read(bell[0], &byte, 1); // or there was none
     pthread_mutex_unlock(&lock);
     if (!r) return;
     [r run];
@@ -57,9 +74,8 @@ static void submit(dispatch_queue_t q, dispatch_block_t b, BOOL wait) {
     pthread_mutex_lock(&lock);
     if (!queue) queue = [NSMutableArray new];
     [queue addObject:r];
+    if ([queue count] == 1) write(bell[1], "", 1);
     pthread_mutex_unlock(&lock);
-    NSArray *modes = [NSArray arrayWithObjects:NSDefaultRunLoopMode, NSModalPanelRunLoopMode, NSEventTrackingRunLoopMode, nil];
-    [[ShimRun class] performSelectorOnMainThread:@selector(drain) withObject:nil waitUntilDone:NO modes:modes];
     pthread_mutex_lock(&lock);
     while (wait && !r->done) pthread_cond_wait(&finished, &lock);
     pthread_mutex_unlock(&lock);

@@ -18,14 +18,16 @@ static CGFloat taken; // width of all items
   length = l > 0 ? l : 96;
   taken += length;
   visible = YES;
-  window = [[NSWindow alloc] initWithContentRect:NSMakeRect(NSMaxX(screen) - taken, NSMaxY(screen) - 24, length, 24)
+  CGFloat height = [NSMenuView menuBarHeight] - 1; // the bar's lower line stays in sight
+  window = [[NSWindow alloc] initWithContentRect:NSMakeRect(NSMaxX(screen) - taken, NSMaxY(screen) - height, length, height)
                                        styleMask:NSBorderlessWindowMask
                                          backing:NSBackingStoreBuffered
                                            defer:NO];
-  button = [[NSButton alloc] initWithFrame:NSMakeRect(0, 0, length, 24)];
+  button = [[NSButton alloc] initWithFrame:NSMakeRect(0, 0, length, height)];
   [button setTitle:@""];
   [button setBordered:NO];
   [window setTitle:@"Status item"];
+  [window setBackgroundColor:[NSColor colorWithCalibratedWhite:0.975 alpha:1]]; // as the bar
   [window setContentView:button];
   [window setLevel:NSStatusWindowLevel];
   [window orderFrontRegardless];

@@ -22,6 +22,7 @@ static NSColor *gray(CGFloat w) { return [NSColor colorWithCalibratedWhite:w alp
   return NO;
 }
 - (CGFloat)shimMenuSeparatorHeight { return 11; }
+- (CGFloat)shimMenuItemHeight { return 23; }
 - (float)shimResizebarHeight { return 5; }
 - (void)shimDrawTitleBarRect:(NSRect)r forStyleMask:(unsigned)style state:(int)state andTitle:(NSString *)title {
   BOOL key = state == 0;
@@ -97,6 +98,19 @@ static void place(NSButton *b, NSRect *r, CGFloat x, CGFloat top, NSImage *image
 }
 @end
 
+@implementation NSMenuView (Shim)
+- (id)shimInitWithFrame:(NSRect)f {
+  self = [self shimInitWithFrame:f]; // the original
+  [self setHorizontalEdgePadding:9];
+  return self;
+}
+@end
+
+@implementation NSTableView (Shim)
+- (void)shimDrawGridInClipRect:(NSRect)r { // none, whatever is asked for
+}
+@end
+
 // The program's icon: a speech bubble with a voice that grows quiet.
 static NSImage *icon(void) {
   NSImage *i = [[NSImage alloc] initWithSize:NSMakeSize(48, 48)];
@@ -113,9 +127,45 @@ static NSImage *icon(void) {
   static const CGFloat bars[] = {13, 9, 6, 4, 2};
   [[NSColor colorWithCalibratedRed:0.25 green:0.28 blue:0.58 alpha:1] set];
   for (int k = 0; k < 5; k++) NSRectFill(NSMakeRect(14 + 5 * k, 26 - bars[k] / 2, 2.5, bars[k]));
+  NSBitmapImageRep *pixels = [[NSBitmapImageRep alloc] initWithFocusedViewRect:NSMakeRect(0, 0, 48, 48)];
+  [i unlockFocus];
+  NSImage *fixed = [[NSImage alloc] initWithSize:NSMakeSize(48, 48)]; // one that can be copied and scaled
+  [fixed addRepresentation:pixels];
+  return fixed;
+}
+
+// box draws a check box, with its mark where it is on.
+static NSImage *box(BOOL on) {
+  NSImage *i = [[NSImage alloc] initWithSize:NSMakeSize(18, 15)];
+  [i lockFocus];
+  NSBezierPath *p = [NSBezierPath bezierPathWithRoundedRect:NSMakeRect(0.5, 0.5, 14, 14) xRadius:3.5 yRadius:3.5];
+  if (on) [[NSColor colorWithCalibratedRed:0.16 green:0.5 blue:0.96 alpha:1] set];
+  else [[NSColor whiteColor] set];
+  [p fill];
+  if (!on) {
+    [gray(0.65) set];
+    [p stroke];
+  } else {
+    NSBezierPath *mark = [NSBezierPath bezierPath];
+    [mark moveToPoint:NSMakePoint(3.5, 7.5)];
+    [mark lineToPoint:NSMakePoint(6.5, 4.5)];
+    [mark lineToPoint:NSMakePoint(11.5, 11)];
+    [mark setLineWidth:1.8];
+    [[NSColor whiteColor] set];
+    [mark stroke];
+  }
   [i unlockFocus];
   return i;
 }
+
+@implementation NSButtonCell (Shim)
+- (void)shimSetButtonType:(NSButtonType)type {
+  [self shimSetButtonType:type]; // the original
+  if (type != NSSwitchButton) return;
+  [self setImage:box(NO)];
+  [self setAlternateImage:box(YES)];
+}
+@end
 
 static void swap(Class c, SEL a, SEL b) {
   Method old = class_getInstanceMethod(c, a), own = class_getInstanceMethod(c, b);
@@ -136,11 +186,15 @@ static void swap(Class c, SEL a, SEL b) {
   swap([GSStandardWindowDecorationView class], @selector(setDocumentEdited:), @selector(shimSetDocumentEdited:));
   swap([NSScroller class], @selector(initWithFrame:), @selector(shimInitWithFrame:));
   [NSApp setApplicationIconImage:icon()];
+  swap([NSButtonCell class], @selector(setButtonType:), @selector(shimSetButtonType:));
   Class t = [GSTheme class];
   swap(t, @selector(colorNamed:state:), @selector(shimColorNamed:state:));
   swap(t, @selector(drawsBorderForMenuItemCell:state:isHorizontal:),
        @selector(shimDrawsBorderForMenuItemCell:state:isHorizontal:));
   swap(t, @selector(menuSeparatorHeight), @selector(shimMenuSeparatorHeight));
+  swap(t, @selector(menuItemHeight), @selector(shimMenuItemHeight));
+  swap([NSMenuView class], @selector(initWithFrame:), @selector(shimInitWithFrame:));
+  swap([NSTableView class], @selector(drawGridInClipRect:), @selector(shimDrawGridInClipRect:));
   swap(t, @selector(resizebarHeight), @selector(shimResizebarHeight));
   swap(t, @selector(drawTitleBarRect:forStyleMask:state:andTitle:),
        @selector(shimDrawTitleBarRect:forStyleMask:state:andTitle:));

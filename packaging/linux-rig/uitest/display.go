@@ -33,8 +33,8 @@ func startScreen(folder string) (*display, error) {
 		return nil, fmt.Errorf("screen: %w", err)
 	}
 	defer log.Close()
-	d := &display{server: exec.CommandContext(context.Background(), "Xvfb", "-displayfd", "3", "-nolisten", "tcp", "-noreset",
-		"-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight))}
+	d := &display{server: exec.CommandContext(context.Background(), "Xvfb", "-displayfd", "3", "-nolisten", "tcp",
+		"-noreset", "-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight))}
 	d.server.ExtraFiles = []*os.File{w}
 	d.server.Stdout, d.server.Stderr = log, log
 	if err := d.server.Start(); err != nil {
@@ -61,7 +61,7 @@ func (d *display) close() {
 
 // do runs a program on the screen and returns what it prints.
 func (d *display) do(program string, arguments ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, arguments...)
 	c.Env = append(os.Environ(), "DISPLAY="+d.name)

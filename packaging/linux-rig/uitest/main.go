@@ -1,10 +1,12 @@
 // Command uitest drives Sotto's windows over GNUstep as a user would: it starts a virtual screen, types and clicks with
-// xdotool, reads from the program's trace what is on the screen, and takes pictures. A line of JSON for every scene goes
-// to standard output; the exit status is 0 if all of them held. Nothing is written outside of the folders it is given.
+// xdotool, reads from the program's trace what is on the screen, and takes pictures. A line of JSON for every scene
+// goes to standard output; the exit status is 0 if all of them held. Nothing is written outside of the folders it is
+// given.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -34,9 +36,10 @@ func main() {
 	flag.StringVar(&o.shots, "shots", "build/shots", "folder for pictures")
 	flag.StringVar(&o.home, "home", "build/linux-rig/home-test", "home folder of the programs; made anew")
 	flag.StringVar(&o.allow, "allow", "packaging/linux-rig/missing.txt", "methods that GNUstep may lack")
+	flag.StringVar(&o.pictures, "pictures", "", "take the README's pictures, into this folder, and nothing else")
 	only := flag.String("run", "", "only the scenes whose names match")
-	flag.IntVar(&o.events, "events", 3000, "random events")
-	flag.IntVar(&o.windows, "windows", 200, "windows to open and close")
+	flag.IntVar(&o.events, "events", 300, "random events")
+	flag.IntVar(&o.windows, "windows", 24, "windows to open and close")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the random events")
 	flag.Parse()
 	if err := run(o, *only); err != nil {
@@ -48,6 +51,8 @@ func main() {
 // options say what to drive and where to write.
 type options struct {
 	app, caller, rig, shots, home, allow string
+	user                                 string // home of who runs the test, by $HOME: it stays empty
+	pictures                             string // folder for pictures of the README, "" for none
 	events, windows                      int
 	seed                                 uint64
 }
@@ -57,18 +62,12 @@ func run(o options, only string) error {
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
-	for _, p := range []*string{&o.app, &o.caller, &o.rig, &o.shots, &o.home, &o.allow} {
-		if *p, err = filepath.Abs(*p); err != nil {
-			return fmt.Errorf("folder: %w", err)
-		}
+	played := scenes
+	if o.pictures != "" {
+		played = []scene{{"pictures", pictures}}
 	}
-	if err := os.RemoveAll(o.home); err != nil {
-		return fmt.Errorf("home: %w", err)
-	}
-	for _, d := range []string{o.home, o.shots} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return fmt.Errorf("folder: %w", err)
-		}
+	if err := o.makeFolders(); err != nil {
+		return err
 	}
 	x, err := startScreen(filepath.Dir(o.home))
 	if err != nil {
@@ -78,7 +77,8 @@ func run(o options, only string) error {
 	failed := 0
 	out := json.NewEncoder(os.Stdout)
 	missing := map[string]bool{}
-	for _, s := range scenes {
+	before := traces()
+	for _, s := range played {
 		if !pattern.MatchString(s.name) {
 			continue
 		}
@@ -93,8 +93,36 @@ func run(o options, only string) error {
 	if err := checkMissing(o.allow, missing); err != nil {
 		return err
 	}
+	if err := checkTraces(before, o); err != nil {
+		return err
+	}
 	if failed > 0 {
 		return fmt.Errorf("%d scenes failed", failed)
+	}
+	return nil
+}
+
+// makeFolders makes paths absolute and the folders that are written to, home anew.
+func (o *options) makeFolders() error {
+	var err error
+	for _, p := range []*string{&o.app, &o.caller, &o.rig, &o.shots, &o.home, &o.allow, &o.pictures} {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err != nil {
+			return fmt.Errorf("folder: %w", err)
+		}
+	}
+	o.user = o.home + "-user"
+	for _, d := range []string{o.home, o.user} {
+		if err := os.RemoveAll(d); err != nil {
+			return fmt.Errorf("home: %w", err)
+		}
+	}
+	for _, d := range []string{o.home, o.user, o.shots, cmp.Or(o.pictures, o.shots)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("folder: %w", err)
+		}
 	}
 	return nil
 }
@@ -106,12 +134,15 @@ func play(o options, x *display, s scene, missing map[string]bool) Result {
 	err := p.attempt(s.play)
 	if err != nil {
 		p.shot(s.name + "-failed")
+		p.dump()
 	}
 	if endErr := p.end(); err == nil {
 		err = endErr
 	}
-	r := Result{Scene: s.name, OK: err == nil, Seconds: time.Since(start).Round(100 * time.Millisecond).Seconds(),
-		Shots: p.shots, Notes: p.notes}
+	r := Result{
+		Scene: s.name, OK: err == nil, Seconds: time.Since(start).Round(100 * time.Millisecond).Seconds(),
+		Shots: p.shots, Notes: p.notes,
+	}
 	if err != nil {
 		r.Error = err.Error()
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sotto/ui"
 )
@@ -14,6 +14,7 @@ func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // underStress starts the program with the garbage collector always at work.
 func (p *stage) underStress() {
+	p.stressed = true
 	p.environment = []string{"GOGC=1", "GODEBUG=clobberfree=1,invalidptr=1"}
 	p.start()
 }
@@ -34,14 +35,14 @@ func random(p *stage) {
 		p.xdo(events...)
 		select {
 		case <-p.exited:
-			p.ended(time.Second)
+			p.ended()
 			quits++
 			p.start()
 		default:
 		}
 	}
 	p.settle()
-	p.shot("17-random")
+	p.shot("23-random")
 	p.notes = append(p.notes, strconv.Itoa(p.events)+" events, "+strconv.Itoa(quits)+" of them ended the program")
 	p.alive()
 	p.xdo("key", "Escape", "sleep", "0.3", "key", "Escape", "sleep", "0.3")
@@ -78,17 +79,22 @@ func (p *stage) event(r *rand.Rand) []string {
 		x, y := f[0]+r.IntN(max(f[2], 1)), f[1]+r.IntN(max(f[3], 1))
 		return []string{"mousemove", strconv.Itoa(x), strconv.Itoa(y), "click", "1", "sleep", "0.02"}
 	case k < 45:
-		return []string{"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "click", "1"}
+		return []string{
+			"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "click", "1",
+		}
 	case k < 55:
 		return []string{"click", strconv.Itoa(4 + r.IntN(2))}
 	case k < 60:
-		return []string{"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "mousedown", "1",
-			"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "mouseup", "1"}
+		return []string{
+			"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "mousedown", "1",
+			"mousemove", strconv.Itoa(r.IntN(screenWidth)), strconv.Itoa(r.IntN(screenHeight)), "mouseup", "1",
+		}
 	case k < 80:
-		return []string{"type", "--delay", "2", string(rune('a' + r.IntN(26)))}
+		return []string{"key", string(rune('a' + r.IntN(26)))}
 	default:
-		keys := strings.Fields("Return Return Escape Tab BackSpace Up Down Left Right Home End shift+Return alt+n alt+j alt+w " +
-			"alt+comma alt+period alt+bracketleft alt+bracketright alt+a alt+c alt+v alt+x alt+z alt+r alt+BackSpace")
+		keys := strings.Fields("Return Return Escape Tab BackSpace Up Down Left Right Home End shift+Return " +
+			"alt+n alt+j alt+w alt+comma alt+period alt+bracketleft alt+bracketright alt+a alt+c alt+v alt+x alt+z " +
+			"alt+r alt+BackSpace")
 		return []string{"key", keys[r.IntN(len(keys))], "sleep", "0.01"}
 	}
 }
@@ -96,32 +102,55 @@ func (p *stage) event(r *rand.Rand) []string {
 // windows opens and closes windows and looks whether anything of them stays.
 func windows(p *stage) {
 	p.underStress()
-	p.keys("alt+n")
-	open := func(key string, is func(ui.Snapshot) bool, closing string) {
-		p.keys(key)
-		p.wait("a window", 10*time.Second, is)
-		p.keys(closing)
-		p.wait("no window", 10*time.Second, func(s ui.Snapshot) bool { return !is(s) })
+	kinds := []func(){
+		func() { p.openAndClose("alt+j", func(s ui.Snapshot) bool { return s.Quick.Open }, "Escape") },
+		func() { p.openAndClose("alt+comma", func(s ui.Snapshot) bool { return s.Settings.Open }, "alt+w") },
+		func() { p.closeAndOpen() },
+		func() {
+			p.explain("Text.")
+			p.click("service.done")
+			p.wait("the panel to go", soon, func(s ui.Snapshot) bool { return !s.Service.Open })
+		},
 	}
-	quick := func(s ui.Snapshot) bool { return s.Quick.Open }
-	settings := func(s ui.Snapshot) bool { return s.Settings }
-	open("alt+j", quick, "Escape")
-	open("alt+comma", settings, "alt+w")
+	for _, k := range kinds {
+		k()
+	}
 	before := p.lent()
 	for i := range p.windows {
-		if i%2 == 0 {
-			open("alt+j", quick, "Escape")
-		} else {
-			open("alt+comma", settings, "alt+w")
-		}
+		kinds[i%len(kinds)]()
 	}
 	after := p.lent()
-	p.notes = append(p.notes, "lent "+strconv.Itoa(before)+" before, "+strconv.Itoa(after)+" after")
+	for range 60 {
+		if after <= before {
+			break
+		}
+		after = p.lent()
+	}
+	p.notes = append(p.notes, fmt.Sprintf("%d windows, %d Go objects lent before, %d after", p.windows, before, after))
 	if after > before {
 		p.fail("%d Go objects are lent to Objective-C after %d windows, %d before", after, p.windows, before)
 	}
-	p.shot("18-windows")
+	p.shot("24-windows")
 	p.quit()
+}
+
+func (p *stage) openAndClose(opening string, is func(ui.Snapshot) bool, closing string) {
+	p.keys(opening)
+	p.wait("a window", soon, is)
+	p.settle()
+	p.keys(closing)
+	p.wait("no window", soon, func(s ui.Snapshot) bool { return !is(s) })
+	p.settle()
+}
+
+// closeAndOpen closes the chat window and brings it back by the status item.
+func (p *stage) closeAndOpen() {
+	p.keys("alt+w")
+	p.wait("no chat window", soon, func(s ui.Snapshot) bool { return !s.Chat.Open })
+	p.settle()
+	p.choose("Open Sotto")
+	p.wait("the chat window", soon, func(s ui.Snapshot) bool { return s.Chat.Open })
+	p.settle()
 }
 
 // lent returns how many Go objects Objective-C holds once the collector has found what is gone.

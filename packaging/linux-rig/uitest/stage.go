@@ -27,6 +27,7 @@ type stage struct {
 	program     *exec.Cmd
 	exited      chan struct{}
 	environment []string
+	stressed    bool // by environment
 	missing     map[string]bool
 	shots       []string
 	notes       []string
@@ -69,7 +70,7 @@ func (p *stage) start() {
 		p.fail("it is already running")
 	}
 	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app, "app", "--trace")
-	c.Env = append(append(os.Environ(), "DISPLAY="+p.x.name, "GOTRACEBACK=all"), p.environment...)
+	c.Env = append(append(os.Environ(), "DISPLAY="+p.x.name, "HOME="+p.user, "GOTRACEBACK=all"), p.environment...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
 	p.must(err)
@@ -93,10 +94,19 @@ func (p *stage) start() {
 		_ = c.Wait() // its status is read from ProcessState
 		close(p.exited)
 	}()
-	p.wait("the window and the model", 60*time.Second, func(s ui.Snapshot) bool {
+	p.wait("the window and the model", patience, func(s ui.Snapshot) bool {
 		return s.Chat.Open && s.Chat.Model != "" && !strings.Contains(s.Chat.Model, "oading")
 	})
 	p.settle()
+}
+
+// keyboard names what gets the keys, as the screen and as the program say.
+func (p *stage) keyboard() string {
+	name, err := p.x.do("xdotool", "getwindowfocus", "getwindowname")
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(name) + " (" + p.see().Keyboard + ")"
 }
 
 func (p *stage) readTrace(r *bufio.Reader) {
@@ -126,7 +136,8 @@ func (p *stage) readErrors(r *bufio.Scanner) {
 			continue
 		}
 		bad = bad || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") ||
-			strings.HasPrefix(line, "SIG") || strings.HasPrefix(line, "exception:") || strings.Contains(line, "Assertion")
+			strings.HasPrefix(line, "SIG") || strings.HasPrefix(line, "exception:") ||
+			strings.Contains(line, "Assertion")
 		if bad {
 			p.mu.Lock()
 			if len(p.faults) < 40 {
@@ -155,13 +166,10 @@ func (p *stage) wait(what string, limit time.Duration, shows func(ui.Snapshot) b
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(end) {
-			p.fail("waiting for %s: not seen in %v", what, limit)
+			p.fail("waiting for %s: not seen in %v; the keyboard belongs to %s", what, limit, p.keyboard())
 		}
 	}
 }
-
-// settle gives the windows time to be drawn.
-func (p *stage) settle() { time.Sleep(350 * time.Millisecond) }
 
 // shot takes a picture of the screen.
 func (p *stage) shot(name string) {
@@ -187,9 +195,12 @@ func (p *stage) place(part string) (x, y int) {
 	return f[0] + f[2]/2, f[1] + f[3]/2
 }
 
+// clickAt presses, waits until the program has seen that, and lets go: GNUstep's text views lose a release that is
+// there before they look for it, and then take no keys until the next click.
 func (p *stage) clickAt(x, y int) {
-	p.xdo("mousemove", strconv.Itoa(x), strconv.Itoa(y), "sleep", "0.1", "mousedown", "1", "sleep", "0.1", "mouseup", "1",
-		"sleep", "0.1")
+	p.xdo("mousemove", strconv.Itoa(x), strconv.Itoa(y), "sleep", "0.05", "mousedown", "1")
+	p.settle()
+	p.xdo("mouseup", "1", "sleep", "0.05")
 }
 
 func (p *stage) keys(keys ...string) {
@@ -206,11 +217,11 @@ func (p *stage) xdo(arguments ...string) {
 }
 
 // ended waits for the program to leave by itself, with status 0.
-func (p *stage) ended(limit time.Duration) {
+func (p *stage) ended() {
 	select {
 	case <-p.exited:
-	case <-time.After(limit):
-		p.fail("the program did not end in %v", limit)
+	case <-time.After(soon):
+		p.fail("the program did not end in %v", soon)
 	}
 	state := p.program.ProcessState
 	p.program = nil
@@ -225,6 +236,21 @@ func (p *stage) faultText() string {
 	return strings.Join(p.faults, "\n")
 }
 
+// dump has a program that failed write into its log, sotto.log in its home, what each goroutine does. It ends by that.
+func (p *stage) dump() {
+	if p.program == nil {
+		return
+	}
+	if pid := p.pid(); pid != 0 && syscall.Kill(pid, syscall.SIGQUIT) == nil {
+		select {
+		case <-p.exited:
+			p.program = nil
+			p.notes = append(p.notes, "what it did is in "+filepath.Join(p.home, "sotto.log"))
+		case <-time.After(soon):
+		}
+	}
+}
+
 // end makes sure that nothing of the scene goes on.
 func (p *stage) end() error {
 	if p.program == nil {
@@ -232,7 +258,7 @@ func (p *stage) end() error {
 	}
 	err := p.attempt(func(p *stage) {
 		_ = syscall.Kill(-p.program.Process.Pid, syscall.SIGTERM) // what it does with it is seen next
-		p.ended(15 * time.Second)
+		p.ended()
 	})
 	if p.program != nil {
 		err = errors.Join(err, syscall.Kill(-p.program.Process.Pid, syscall.SIGKILL))

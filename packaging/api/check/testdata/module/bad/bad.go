@@ -14,6 +14,12 @@ func (s *source) HasMenuWillOpen() bool                 { return true }
 func (s *source) MenuHasKeyEquivalent(objc.Object) bool { return false }
 func (s *source) HasMenuHasKeyEquivalent() bool         { return len("") == 0 }
 
+type half struct{}
+
+func (h *half) MenuWillOpen(objc.Object)              {}
+func (h *half) HasMenuWillOpen() bool                 { return true }
+func (h *half) MenuHasKeyEquivalent(objc.Object) bool { return false }
+
 func attach[P any, T any](protocol string, d *T) { objc.WrapAsProtocol[P](protocol, any(d).(P)) }
 
 func Named(n string) {
@@ -41,6 +47,7 @@ func use() {
 	t.SetHasMarkedText(func() bool { return true })                       // the protocol NSTextInputClient requires
 	attach[appkit.PMenuDelegate]("NSMenuDelegate", &source{})             // has no method MenuHasKeyEquivalent
 	attach[appkit.PMenuDelegate]("NSMenuDelagate", &source{})             // unknown protocol NSMenuDelagate
+	attach[appkit.PMenuDelegate]("NSMenuDelegate", &half{})               // bad.half has no method HasMenuHasKeyEquivalent of PMenuDelegate
 	pure.GetProtocol("MTLDevise")                                         // unknown protocol MTLDevise
 	pure.ID(0).Send(pure.RegisterName("newBufferWithLength:options:"), 1) // takes 2 arguments, 1 are given
 	pure.Send[int32](0, pure.RegisterName("maxThreadgroupMemoryLength"))  // the result Q is taken as int32

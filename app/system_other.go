@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package app
+
+// fill knows nothing of other systems.
+func (s *SystemFacts) fill() {}

@@ -1,0 +1,183 @@
+package metal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sotto/engine/gpu"
+	"sotto/kernels"
+)
+
+// exec is a program laid out as messages.
+type exec struct {
+	dev     *Device
+	program *gpu.Program
+	params  object // MTLBuffer of the parameter structs; none where no op has any
+	set     int    // of residency
+	bytes   int64  // of params
+	buffers []*buffer
+	tape    *tape // nil once freed
+}
+
+func (x *exec) Program() *gpu.Program { return x.program }
+
+// Free waits for what is in flight. Freeing twice does nothing.
+func (x *exec) Free() {
+	if x.tape == nil {
+		return
+	}
+	x.dev.queue.drain()
+	_ = x.dev.objc.pooled(func() error { // f returns no error
+		x.release()
+		return nil
+	})
+}
+
+// release gives the program back. A pool must be in place.
+func (x *exec) release() {
+	delete(x.dev.execs, x)
+	x.dev.residency.remove(x.set, x.params.id, x.bytes)
+	x.dev.objects.drop(&x.params)
+	x.clear()
+}
+
+func (x *exec) clear() { x.tape, x.buffers = nil, nil }
+
+// Compile checks the program, waits for its kernels and lays it out.
+func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+	if err := d.usable("compile"); err != nil {
+		return nil, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, &gpu.Error{Op: "compile", Err: err}
+	}
+	x := &exec{dev: d, program: p, set: noSet}
+	err := d.objc.pooled(func() error {
+		if err := d.compile(x, bind); err != nil {
+			x.release()
+			return err
+		}
+		return nil
+	})
+	var named *gpu.Error
+	switch {
+	case errors.As(err, &named):
+		return nil, named
+	case err != nil:
+		return nil, &gpu.Error{Op: "compile", Err: fmt.Errorf("program %s: %w", p.Name, err)}
+	}
+	d.execs[x] = struct{}{}
+	return x, nil
+}
+
+// compile fills x. What it leaves behind on an error, release takes away.
+func (d *Device) compile(x *exec, bind map[*gpu.Region]gpu.Buffer) error {
+	bound, err := d.bindings(x.program, bind)
+	if err != nil {
+		return err
+	}
+	x.buffers = slices.Collect(maps.Values(bound))
+	if err := d.wrapRanges(x.program, bound); err != nil {
+		return err
+	}
+	pipelines, err := d.pipelines(x.program)
+	if err != nil {
+		return err
+	}
+	offsets, err := d.pack(x)
+	if err != nil {
+		return err
+	}
+	x.tape = d.record(x, bound, pipelines, offsets)
+	return nil
+}
+
+// bindings checks and returns the buffers of all regions of p but the step.
+func (d *Device) bindings(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (map[*gpu.Region]*buffer, error) {
+	bound, owner := map[*gpu.Region]*buffer{}, map[*buffer]*gpu.Region{}
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		for j, s := range op.Args {
+			r := s.Region
+			if r == nil || r == gpu.Step {
+				continue
+			}
+			b, ok := bind[r].(*buffer)
+			switch {
+			case !ok || b.dev != d || b.mem == nil:
+				return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
+			case b.Size() < r.Size:
+				return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.Size())
+			case b.mapped && op.Kernel.Args[j].Access&kernels.Write != 0:
+				return nil, fmt.Errorf("op %s writes region %s, which is mapped for reading", op.Label, r.Name)
+			case owner[b] != nil && owner[b] != r:
+				return nil, fmt.Errorf("regions %s and %s share a buffer", r.Name, owner[b].Name)
+			}
+			bound[r], owner[b] = b, r
+		}
+	}
+	return bound, nil
+}
+
+// wrapRanges makes the Metal buffers of mapped memory that p binds.
+func (d *Device) wrapRanges(p *gpu.Program, bound map[*gpu.Region]*buffer) error {
+	ranges := map[*gpu.Region][]span{}
+	for i := range p.Ops {
+		for _, s := range p.Ops[i].Args {
+			if b := bound[s.Region]; b != nil && b.mapped && s.Len > 0 {
+				ranges[s.Region] = append(ranges[s.Region], span{s.Off, s.Off + s.Len})
+			}
+		}
+	}
+	for r, list := range ranges {
+		if err := d.wrap(bound[r], list); err != nil {
+			return fmt.Errorf("region %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// pipelines waits for the kernels of p, in the order of its ops.
+func (d *Device) pipelines(p *gpu.Program) ([]ID, error) {
+	d.builder.hurry(p)
+	all := make([]ID, len(p.Ops))
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		q, err := d.builder.need(op.Kernel.Name)
+		if threads := int(op.Simdgroups) * simdWidth; err == nil && threads > q.maxThreads {
+			err = fmt.Errorf("%d threads a threadgroup, at most %d", threads, q.maxThreads)
+		}
+		if err != nil {
+			return nil, &gpu.Error{Op: "compile", Kernel: op.Kernel.Name, Err: fmt.Errorf("op %s: %w", op.Label, err)}
+		}
+		all[i] = q.obj.id
+	}
+	return all, nil
+}
+
+// paramAlign is what any device asks of a buffer in the constant address space.
+const paramAlign = 256
+
+// pack lays the parameter structs out in one buffer and returns where each op's starts.
+func (d *Device) pack(x *exec) ([]int64, error) {
+	ops := x.program.Ops
+	offsets := make([]int64, len(ops))
+	for i := range ops {
+		offsets[i] = x.bytes
+		x.bytes += (int64(len(ops[i].Params)) + paramAlign - 1) / paramAlign * paramAlign
+	}
+	if x.bytes == 0 {
+		return offsets, nil
+	}
+	b := &buffer{}
+	if err := d.allocate(b, x.bytes); err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	x.params, x.set = b.obj, b.set
+	for i := range ops {
+		copy(b.mem[offsets[i]:], ops[i].Params)
+	}
+	return offsets, nil
+}

@@ -1,0 +1,5 @@
+//go:build linux && amd64 && race
+
+package metal_test
+
+const raceEnabled = true

@@ -1,0 +1,219 @@
+//go:build linux && amd64
+
+package metal_test
+
+import (
+	"context"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"sotto/engine/gpu"
+	"sotto/engine/gpu/metal"
+	"sotto/engine/model"
+	"sotto/engine/nn"
+	"sotto/engine/state"
+	"sotto/engine/weights"
+	"sotto/kernels"
+)
+
+// stub answers every message with success and does nothing, so that what the driver itself costs can be measured, at
+// sizes that no machine for tests has.
+type stub struct {
+	t    testing.TB
+	next atomic.Uintptr
+	name []byte
+
+	mu    sync.Mutex
+	names []string
+	sels  map[string]metal.Sel
+	sizes map[metal.ID]uintptr // of buffers
+
+	messages atomic.Uint64 // pools not counted
+}
+
+func newStub(t testing.TB) *stub {
+	s := &stub{
+		t: t, name: []byte("Apple M4 Max\x00"), names: []string{""}, sels: map[string]metal.Sel{},
+		sizes: map[metal.ID]uintptr{},
+	}
+	s.next.Store(1 << 20)
+	return s
+}
+
+func (s *stub) System() metal.System    { return metal.System{Major: 26, Minor: 2, Build: "25C56"} }
+func (s *stub) Class(string) metal.ID   { return s.object() }
+func (s *stub) DefaultDevice() metal.ID { return s.object() }
+func (s *stub) PushPool() uintptr       { return 1 }
+func (s *stub) PopPool(uintptr)         {}
+func (s *stub) object() metal.ID        { return metal.ID(s.next.Add(16)) }
+
+func (s *stub) Selector(name string) metal.Sel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sels[name] == 0 {
+		s.sels[name] = metal.Sel(len(s.names))
+		s.names = append(s.names, name)
+	}
+	return s.sels[name]
+}
+
+func (s *stub) SendAll(ms []metal.Message) {
+	for i := range ms {
+		s.Send(&ms[i])
+	}
+}
+
+func (s *stub) Send(m *metal.Message) uintptr {
+	s.messages.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.names[m.Sel] {
+	case "UTF8String":
+		return uintptr(unsafe.Pointer(&s.name[0]))
+	case "supportsFamily:":
+		if m.Args[0] <= 1009 {
+			return 1
+		}
+		return 0
+	case "recommendedMaxWorkingSetSize", "maxBufferLength":
+		return 1 << 40
+	case "newBufferWithLength:options:":
+		id := s.object()
+		s.sizes[id] = m.Args[0]
+		return uintptr(id)
+	case "contents":
+		return s.memory(s.sizes[m.To])
+	case "threadExecutionWidth":
+		return 32
+	case "maxTotalThreadsPerThreadgroup":
+		return 1024
+	case "functionConstantsDictionary":
+		return 0
+	case "waitUntilSignaledValue:timeoutMS:":
+		return 1
+	case "status":
+		return 4
+	}
+	return uintptr(s.object())
+}
+
+// memory is address space, of which pages are only there when they are touched.
+func (s *stub) memory(size uintptr) uintptr {
+	mem, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		s.t.Error(err)
+		return 0
+	}
+	s.t.Cleanup(func() {
+		if err := unix.Munmap(mem); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return uintptr(unsafe.Pointer(&mem[0]))
+}
+
+// fullSize compiles the greedy decode program of the 35B model over a stub.
+func fullSize(t testing.TB) (*stub, gpu.Device, gpu.Exec, gpu.Buffer) {
+	t.Helper()
+	text, err := os.ReadFile("../../model/testdata/qwen36_35b_a3b.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _, err := model.SpecFromConfig(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := weights.Plan(spec.Recipe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := state.Plan(spec, state.Config{Slots: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, err := nn.Record(nn.Model{Spec: spec, Weights: layout, State: st},
+		nn.Options{Rows: 1, Logits: nn.LastLogits, Sampler: nn.Greedy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStub(t)
+	d, err := metal.Open(metal.Options{Messenger: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	metal.Built(d)
+	alloc := func(n int64) gpu.Buffer {
+		b, err := d.Alloc(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	at := s.memory(uintptr(layout.Size()))
+	pack, err := d.Map(unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&at))), layout.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arenas := map[*gpu.Region]gpu.Buffer{}
+	for _, r := range st.Regions() {
+		arenas[r] = alloc(r.Size)
+	}
+	x, err := d.Compile(pass.Program, pass.Bind(pack, alloc(pass.Scratch.Size), arenas))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := metal.Pieces(pack); n < int(layout.Size()/metal.PieceSize) || n > 40 {
+		t.Errorf("%d bytes of weights lie in %d pieces", layout.Size(), n)
+	}
+	return s, d, x, alloc(kernels.StepBytes)
+}
+
+// TestMessagesPerToken holds what a token costs: with 170 ns a message, which is what purego takes on a slow
+// processor, 1,750 stay below 0.3 ms. Nothing is allocated.
+func TestMessagesPerToken(t *testing.T) {
+	s, d, x, step := fullSize(t)
+	token := func() {
+		n, err := d.Submit(x, step)
+		if err == nil {
+			err = d.Wait(context.Background(), n)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	token()
+	before := s.messages.Load()
+	token()
+	if got := s.messages.Load() - before; got > 1750 {
+		t.Errorf("%d messages a token, %d of them of the program, want at most 1750", got, metal.TapeLength(x))
+	}
+	if n := testing.AllocsPerRun(100, token); n != 0 && !raceEnabled {
+		t.Errorf("%v allocations a token", n)
+	}
+}
+
+// BenchmarkToken measures what the driver adds to the messages of a token.
+func BenchmarkToken(b *testing.B) {
+	_, d, x, step := fullSize(b)
+	for b.Loop() {
+		n, err := d.Submit(x, step)
+		if err == nil {
+			err = d.Wait(context.Background(), n)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(metal.TapeLength(x)), "messages/token")
+}
