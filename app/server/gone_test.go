@@ -91,56 +91,33 @@ func endless(stream bool) string {
 		"temperature", 2, "top_k", 0, "top_p", 1, "seed", 4)
 }
 
+// TestClientKilled holds that the engine leaves an answer when the process that asked is killed.
 func TestClientKilled(t *testing.T) {
 	r, spy := open(t, "", func(o *engine.Options) { o.Chunk = 16 })
 	long := strings.Repeat("The dragon sleeps in the old castle. ", 300)
 	for _, c := range []struct {
 		name, body string
-		ready      func(t *testing.T, out *bufio.Reader) // returns when the client is to be killed
-		check      func(t *testing.T, result engine.Result)
+		kind       engine.EventKind // of the event at which the client is killed
+		number     int
+		tokens     int // that have been made by then
 	}{
-		{"at chunk 5", endless(true), func(t *testing.T, out *bufio.Reader) {
-			for n := 0; n < 5; {
-				line, err := out.ReadString('\n')
-				if err != nil {
-					t.Fatal(err)
-				}
-				if strings.HasPrefix(line, "data: ") {
-					n++
-				}
-			}
-		}, func(t *testing.T, result engine.Result) {
-			if n := len(result.IDs); n < 4 {
-				t.Errorf("%d tokens were made", n)
-			}
-		}},
-		{"while the prompt is read", request(long, "stream", true), func(t *testing.T, out *bufio.Reader) {
-			if _, err := out.ReadString('\n'); err != nil { // the first chunk comes with the first rows
-				t.Fatal(err)
-			}
-		}, func(t *testing.T, result engine.Result) {
-			if len(result.IDs) != 0 {
-				t.Errorf("%d tokens were made", len(result.IDs))
-			}
-		}},
-		{"before an answer that comes whole", endless(false), func(t *testing.T, _ *bufio.Reader) {
-			time.Sleep(300 * time.Millisecond)
-		}, func(*testing.T, engine.Result) {}},
-		{"while a whole one's prompt is read", request(long), func(t *testing.T, _ *bufio.Reader) {
-			time.Sleep(50 * time.Millisecond)
-		}, func(t *testing.T, result engine.Result) {
-			if len(result.IDs) != 0 {
-				t.Errorf("%d tokens were made", len(result.IDs))
-			}
-		}},
+		{"at token 5", endless(true), engine.Text, 5, 5},
+		{"while the prompt is read", request(long, "stream", true), engine.Reading, 3, 0},
+		{"at token 5 of an answer that comes whole", endless(false), engine.Text, 5, 5},
+		{"while a whole one's prompt is read", request(long), engine.Reading, 3, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			killed, out := r.start(t, c.body)
-			eventually(t, "the request is served", func() bool { return r.queue.Status().Serving != "" })
-			c.ready(t, out)
+			h := &hold{kind: c.kind, number: c.number, there: make(chan struct{})}
 			spy.mu.Lock()
 			before := len(spy.results)
+			spy.hold = h
 			spy.mu.Unlock()
+			killed, out := r.start(t, c.body)
+			go io.Copy(io.Discard, out)
+			select {
+			case <-h.there:
+			case <-t.Context().Done():
+			}
 			r.settle(t, killed)
 			spy.mu.Lock()
 			result := spy.results[before]
@@ -148,7 +125,11 @@ func TestClientKilled(t *testing.T) {
 			if result.Reason != engine.ReasonCancelled {
 				t.Errorf("the answer ended by %s", result.Reason)
 			}
-			c.check(t, result)
+			// The engine is at most 64 events ahead of its reader, who has stopped reading: of the prompt's 168 chunks
+			// and of the answer's hundreds of tokens most are never made.
+			if n := len(result.IDs); n < c.tokens || n > c.tokens+66 || c.tokens == 0 && n > 0 {
+				t.Errorf("%d tokens were made, %d before the client was killed", n, c.tokens)
+			}
 		})
 	}
 }

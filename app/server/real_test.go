@@ -29,10 +29,23 @@ type eavesdropper struct {
 	sched.Generator
 	mu      sync.Mutex
 	results []engine.Result
+	hold    *hold // of the next answer, nil for none
+}
+
+// hold keeps an answer at an event until its request is cancelled, however quick the engine is.
+type hold struct {
+	kind   engine.EventKind
+	number int           // of the event among those of the kind, from 1
+	there  chan struct{} // closed when the answer is held
 }
 
 func (e *eavesdropper) Generate(ctx context.Context, r engine.Request) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
+		e.mu.Lock()
+		h := e.hold
+		e.hold = nil
+		e.mu.Unlock()
+		seen := 0
 		for ev, err := range e.Generator.Generate(ctx, r) {
 			if ev.Kind == engine.Finished {
 				e.mu.Lock()
@@ -41,6 +54,13 @@ func (e *eavesdropper) Generate(ctx context.Context, r engine.Request) iter.Seq2
 			}
 			if !yield(ev, err) {
 				return
+			}
+			if h == nil || ev.Kind != h.kind {
+				continue
+			}
+			if seen++; seen == h.number {
+				close(h.there)
+				<-ctx.Done()
 			}
 		}
 	}
