@@ -6,14 +6,31 @@ import (
 	"sotto/app/screen"
 )
 
+// panelDoor is what a panel sends for what can be done with a message.
+type panelDoor struct {
+	retry, copied screen.Msg
+	thinking      func(screen.NodeID) screen.Msg
+}
+
+var (
+	quickDoor = panelDoor{screen.QuickRetry{}, screen.QuickCopy{}, func(n screen.NodeID) screen.Msg {
+		return screen.QuickToggleThinking{Node: n}
+	}}
+	serviceDoor = panelDoor{screen.ServiceRetry{}, screen.ServiceCopy{}, func(n screen.NodeID) screen.Msg {
+		return screen.ServiceToggleThinking{Node: n}
+	}}
+)
+
 // panelClick is what a click in the transcript of a panel comes to: a message, or text to copy. What a link says names
 // messages of the chat window; those of a panel have the same numbers.
-func panelClick(m screen.Msg, messages []screen.MessageView, retry, copied screen.Msg) (send screen.Msg, text string) {
+func panelClick(m screen.Msg, messages []screen.MessageView, d panelDoor) (send screen.Msg, text string) {
 	switch m := m.(type) {
 	case screen.Retry:
-		return retry, ""
+		return d.retry, ""
 	case screen.CopyMessage:
-		return copied, ""
+		return d.copied, ""
+	case screen.ToggleThinking:
+		return d.thinking(m.Node), ""
 	case screen.ClickLink:
 		return m, ""
 	case screen.CopyBlock:

@@ -16,13 +16,14 @@ func TestPanelClick(t *testing.T) {
 	}{
 		{"retry", screen.Retry{Node: 2}, screen.QuickRetry{}, ""},
 		{"copy", screen.CopyMessage{Node: 2}, screen.QuickCopy{}, ""},
+		{"thinking", screen.ToggleThinking{Node: 2}, screen.QuickToggleThinking{Node: 2}, ""},
 		{"link", screen.ClickLink{URL: "https://a.example"}, screen.ClickLink{URL: "https://a.example"}, ""},
 		{"code", screen.CopyBlock{Node: 2, Block: 1}, nil, "a := 1"},
 		{"code that is not there", screen.CopyBlock{Node: 2, Block: 2}, nil, ""},
 		{"a message of the window", screen.Regenerate{Node: 2}, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			send, text := panelClick(tt.in, messages, screen.QuickRetry{}, screen.QuickCopy{})
+			send, text := panelClick(tt.in, messages, quickDoor)
 			if send != tt.send || text != tt.text {
 				t.Errorf("got %v and %q, want %v and %q", send, text, tt.send, tt.text)
 			}

@@ -39,7 +39,7 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 		escape: func() { send(screen.CloseQuick{}) },
 	})
 	q.transcript = newTranscript(s, func(m screen.Msg) {
-		sendOrCopy(send)(panelClick(m, q.view.Messages, screen.QuickRetry{}, screen.QuickCopy{}))
+		sendOrCopy(send)(panelClick(m, q.view.Messages, quickDoor))
 	})
 	q.hint = s.NewLabel(quiet)
 	q.ask = s.NewButton("Ask", func() {

@@ -37,7 +37,7 @@ func newServicePanel(l *kit.Ledger, send func(screen.Msg)) *servicePanel {
 	p.line = s.NewLine()
 	p.transcript = newTranscript(s, func(m screen.Msg) {
 		answer := []screen.MessageView{p.view.Answer}
-		sendOrCopy(send)(panelClick(m, answer, screen.ServiceRetry{}, screen.ServiceCopy{}))
+		sendOrCopy(send)(panelClick(m, answer, serviceDoor))
 	})
 	p.stop = s.NewButton("Stop", func() {
 		if p.view.Streaming {

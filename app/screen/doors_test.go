@@ -32,6 +32,16 @@ func quickScenes() []scene {
 			ToggleQuick{},
 			QuickAsk{" "},
 		}},
+		{"quick thinking", "quick", begun, []Msg{
+			OpenQuick{},
+			QuickAsk{"Why?"},
+			think(1, 1000, "Let me "), think(1, 2500, "see."),
+			QuickToggleThinking{2},
+			QuickToggleThinking{9},
+			tok(1, 5200, "Because."),
+			end(1, 5300, engine.ReasonStop, "Let me see.", "Because."),
+			QuickToggleThinking{2},
+		}},
 		{"quick to window", "quick chat", begun, []Msg{
 			QuickToWindow{},
 			ComposerChanged{"draft"},
@@ -108,6 +118,13 @@ func serviceScenes() []scene {
 			ServiceRetry{},
 			end(2, 300, engine.ReasonStop, "", "the cat\n"),
 			ServiceReplace{},
+		}},
+		{"service thinking", "service", begun, []Msg{
+			ServiceToggleThinking{2},
+			ServiceCall{1, Explain, "entropy", false},
+			think(1, 1000, "It is"), ServiceToggleThinking{2},
+			tok(1, 2000, "A measure."), end(1, 2100, engine.ReasonStop, "It is", "A measure."),
+			ServiceToggleThinking{2},
 		}},
 		{"service refused", "service", begun, []Msg{
 			ServiceCall{1, Summarise, "  \n", true},

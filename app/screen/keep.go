@@ -79,6 +79,7 @@ func (u *step) ofStore(m Msg) bool {
 			u.put(inWindow, d)
 		}
 	case SaveFailed:
+		u.saveErrRead = false
 		u.saveErr = "Nothing can be saved at the moment: " + m.Err.Error() + ". Sotto keeps everything and tries again."
 	case SaveRecovered:
 		u.saveErr = ""

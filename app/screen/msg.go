@@ -84,6 +84,8 @@ type (
 	QuickStop struct{}
 	// QuickRetry asks again after an error.
 	QuickRetry struct{}
+	// QuickToggleThinking opens or folds the thinking of an answer.
+	QuickToggleThinking struct{ Node NodeID }
 	// QuickClear begins anew.
 	QuickClear struct{}
 	// QuickCopy copies the last answer.
@@ -123,6 +125,8 @@ type (
 	ServiceStop struct{}
 	// ServiceRetry asks again.
 	ServiceRetry struct{}
+	// ServiceToggleThinking opens or folds the thinking of the answer.
+	ServiceToggleThinking struct{ Node NodeID }
 	// ServiceCancel ends the answer and closes the panel.
 	ServiceCancel struct{}
 )
@@ -227,66 +231,68 @@ type (
 	Tick struct{ Now time.Time }
 )
 
-func (NewChat) msg()            {}
-func (SelectChat) msg()         {}
-func (StepChat) msg()           {}
-func (DeleteChat) msg()         {}
-func (UndoDelete) msg()         {}
-func (DismissUndo) msg()        {}
-func (RenameChat) msg()         {}
-func (ComposerChanged) msg()    {}
-func (Send) msg()               {}
-func (Stop) msg()               {}
-func (Regenerate) msg()         {}
-func (Retry) msg()              {}
-func (EditMessage) msg()        {}
-func (CancelEdit) msg()         {}
-func (StepVersion) msg()        {}
-func (ToggleThinking) msg()     {}
-func (CopyMessage) msg()        {}
-func (CopyBlock) msg()          {}
-func (ClickLink) msg()          {}
-func (DismissNotice) msg()      {}
-func (OpenWindow) msg()         {}
-func (WindowClosed) msg()       {}
-func (RetryModel) msg()         {}
-func (OpenQuick) msg()          {}
-func (ToggleQuick) msg()        {}
-func (CloseQuick) msg()         {}
-func (QuickChanged) msg()       {}
-func (QuickAsk) msg()           {}
-func (QuickStop) msg()          {}
-func (QuickRetry) msg()         {}
-func (QuickClear) msg()         {}
-func (QuickCopy) msg()          {}
-func (QuickToWindow) msg()      {}
-func (MenuOpened) msg()         {}
-func (MenuClosed) msg()         {}
-func (MenuChosen) msg()         {}
-func (StopAll) msg()            {}
-func (Quit) msg()               {}
-func (ServiceCall) msg()        {}
-func (ServiceReplace) msg()     {}
-func (ServiceCopy) msg()        {}
-func (ServiceStop) msg()        {}
-func (ServiceRetry) msg()       {}
-func (ServiceCancel) msg()      {}
-func (OpenSettings) msg()       {}
-func (SettingsClosed) msg()     {}
-func (SetModel) msg()           {}
-func (SetField) msg()           {}
-func (SetAPI) msg()             {}
-func (ModelLoading) msg()       {}
-func (ModelReady) msg()         {}
-func (ModelFailed) msg()        {}
-func (Answered) msg()           {}
-func (AnswerFailed) msg()       {}
-func (APIChanged) msg()         {}
-func (Serving) msg()            {}
-func (Loaded) msg()             {}
-func (ConversationLoaded) msg() {}
-func (ConversationFailed) msg() {}
-func (SaveFailed) msg()         {}
-func (SaveRecovered) msg()      {}
-func (Flushed) msg()            {}
-func (Tick) msg()               {}
+func (NewChat) msg()               {}
+func (SelectChat) msg()            {}
+func (StepChat) msg()              {}
+func (DeleteChat) msg()            {}
+func (UndoDelete) msg()            {}
+func (DismissUndo) msg()           {}
+func (RenameChat) msg()            {}
+func (ComposerChanged) msg()       {}
+func (Send) msg()                  {}
+func (Stop) msg()                  {}
+func (Regenerate) msg()            {}
+func (Retry) msg()                 {}
+func (EditMessage) msg()           {}
+func (CancelEdit) msg()            {}
+func (StepVersion) msg()           {}
+func (ToggleThinking) msg()        {}
+func (CopyMessage) msg()           {}
+func (CopyBlock) msg()             {}
+func (ClickLink) msg()             {}
+func (DismissNotice) msg()         {}
+func (OpenWindow) msg()            {}
+func (WindowClosed) msg()          {}
+func (RetryModel) msg()            {}
+func (OpenQuick) msg()             {}
+func (ToggleQuick) msg()           {}
+func (CloseQuick) msg()            {}
+func (QuickChanged) msg()          {}
+func (QuickAsk) msg()              {}
+func (QuickStop) msg()             {}
+func (QuickRetry) msg()            {}
+func (QuickToggleThinking) msg()   {}
+func (QuickClear) msg()            {}
+func (QuickCopy) msg()             {}
+func (QuickToWindow) msg()         {}
+func (MenuOpened) msg()            {}
+func (MenuClosed) msg()            {}
+func (MenuChosen) msg()            {}
+func (StopAll) msg()               {}
+func (Quit) msg()                  {}
+func (ServiceCall) msg()           {}
+func (ServiceReplace) msg()        {}
+func (ServiceCopy) msg()           {}
+func (ServiceStop) msg()           {}
+func (ServiceRetry) msg()          {}
+func (ServiceToggleThinking) msg() {}
+func (ServiceCancel) msg()         {}
+func (OpenSettings) msg()          {}
+func (SettingsClosed) msg()        {}
+func (SetModel) msg()              {}
+func (SetField) msg()              {}
+func (SetAPI) msg()                {}
+func (ModelLoading) msg()          {}
+func (ModelReady) msg()            {}
+func (ModelFailed) msg()           {}
+func (Answered) msg()              {}
+func (AnswerFailed) msg()          {}
+func (APIChanged) msg()            {}
+func (Serving) msg()               {}
+func (Loaded) msg()                {}
+func (ConversationLoaded) msg()    {}
+func (ConversationFailed) msg()    {}
+func (SaveFailed) msg()            {}
+func (SaveRecovered) msg()         {}
+func (Flushed) msg()               {}
+func (Tick) msg()                  {}

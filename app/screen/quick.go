@@ -32,6 +32,8 @@ func (u *step) ofQuick(m Msg) bool {
 		u.stop(u.busy(inQuick, 0))
 	case QuickRetry:
 		u.answerAgain(inQuick, u.quick.chat, u.quick.chat.head.Leaf)
+	case QuickToggleThinking:
+		u.toggleThinking(inQuick, u.quick.chat, m.Node)
 	case QuickClear:
 		u.clearQuick()
 	case QuickCopy:

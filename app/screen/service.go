@@ -71,6 +71,10 @@ func (u *step) ofService(m Msg) bool {
 		if u.service.open && u.service.refused == "" {
 			u.answerAgain(inService, u.service.chat, u.service.chat.head.Leaf)
 		}
+	case ServiceToggleThinking:
+		if u.service.chat != nil {
+			u.toggleThinking(inService, u.service.chat, m.Node)
+		}
 	case ServiceCancel:
 		u.endCall()
 	default:

@@ -23,7 +23,7 @@ func (s *State) showChat() ChatView {
 		Model: s.showModel(), Notice: s.notice, CanStop: busy != nil && !busy.stopping,
 		Sidebar: SidebarView{Days: s.sidebar, Selected: s.window.selected},
 	}
-	if s.saveErr != "" && s.notice == "" {
+	if !s.saveErrRead && s.notice == "" {
 		v.Notice = s.saveErr
 	}
 	if len(s.sidebar) == 0 && s.started {

@@ -8,25 +8,26 @@ import (
 // State is everything that front ends show and what is known behind it, of all doors. It is a value: [Update] returns a
 // new one and leaves the old one as it was.
 type State struct {
-	now      time.Time
-	started  bool // Loaded came
-	window   window
-	chats    []*chat // the conversations of the store, in no order
-	trash    bin
-	jobs     []*job // answers under way, oldest first
-	lastJob  JobID
-	lastID   ConversationID
-	model    modelState
-	quick    quick
-	status   status
-	service  service
-	settings settings
-	dirty    dirty
-	quit     quitting
-	saveErr  string // the store cannot write
-	notice   string
-	sidebar  []DayView // made from chats and now
-	serving  string    // the door that the engine answers
+	now         time.Time
+	started     bool // Loaded came
+	window      window
+	chats       []*chat // the conversations of the store, in no order
+	trash       bin
+	jobs        []*job // answers under way, oldest first
+	lastJob     JobID
+	lastID      ConversationID
+	model       modelState
+	quick       quick
+	status      status
+	service     service
+	settings    settings
+	dirty       dirty
+	quit        quitting
+	saveErr     string // the store cannot write
+	saveErrRead bool   // the window need not show it any longer
+	notice      string
+	sidebar     []DayView // made from chats and now
+	serving     string    // the door that the engine answers
 }
 
 // New is the state before anything has happened.

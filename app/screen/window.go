@@ -52,6 +52,7 @@ func (u *step) ofWindow(m Msg) bool {
 		u.window.open = false
 		u.saveDirty()
 	case DismissNotice:
+		u.saveErrRead = u.saveErrRead || u.notice == ""
 		u.notice = ""
 	case ClickLink:
 		u.clickLink(m.URL)
@@ -77,11 +78,7 @@ func (u *step) ofTranscript(m Msg) bool {
 	case StepVersion:
 		u.stepVersion(m.Node, m.By)
 	case ToggleThinking:
-		if n := u.shown().node(m.Node); n != nil {
-			k := *n
-			k.open = !n.open
-			u.put(inWindow, u.shown().with(&k))
-		}
+		u.toggleThinking(inWindow, u.shown(), m.Node)
 	case CopyMessage:
 		if n := u.shown().node(m.Node); n != nil {
 			u.ui(Copy{u.textOf(inWindow, u.shown(), n)})
@@ -92,6 +89,14 @@ func (u *step) ofTranscript(m Msg) bool {
 		return false
 	}
 	return true
+}
+
+func (u *step) toggleThinking(d door, c *chat, id NodeID) {
+	if n := c.node(id); n != nil {
+		k := *n
+		k.open = !n.open
+		u.put(d, c.with(&k))
+	}
 }
 
 // textOf is the text of a message as it is now.

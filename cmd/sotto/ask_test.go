@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -190,9 +191,15 @@ func TestAskSeed(t *testing.T) {
 	if slices.Equal(one.CompletionID, other.CompletionID) {
 		t.Errorf("two seeds, one answer: %q", one.Text)
 	}
-	free := func() answerJSON { return answered(t, sotto(t, "ask", "--json", "--temperature", "2", story)) }
-	if a, b := free(), free(); slices.Equal(a.CompletionID, b.CompletionID) {
+	free := func(args ...string) answerJSON {
+		return answered(t, sotto(t, append([]string{"ask", "--json", "--temperature", "2", story}, args...)...))
+	}
+	a, b := free(), free()
+	if slices.Equal(a.CompletionID, b.CompletionID) {
 		t.Errorf("without --seed the same answer twice: %q", a.Text)
+	}
+	if c := free("--seed", strconv.FormatUint(a.Seed, 10)); !slices.Equal(a.CompletionID, c.CompletionID) {
+		t.Errorf("with the seed that was told: %q, not %q", c.Text, a.Text)
 	}
 }
 

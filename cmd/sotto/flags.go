@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,7 +47,7 @@ func (f *flags) register(c *cobra.Command) {
 	p.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same answer (default: drawn)")
 	p.IntVar(&f.maxTokens, "max-tokens", 0, "most tokens of an answer (default: what the window holds)")
 	p.StringArrayVar(&f.stop, "stop", nil, "end the answer before this text; may be given several times")
-	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 1 to 4096 (default: what the device suggests)")
+	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 0 to 4096 (0: what the device suggests)")
 	p.StringVar(&f.dtype, "dtype", "bf16", "type of activations: bf16, or f32 for comparisons")
 	driverFlag(p, &f.driver)
 	p.IntVar(&f.threads, "threads", 0, "threads of the host driver (default: all cores)")
@@ -82,8 +82,8 @@ func (f *flags) check() error {
 	switch {
 	case f.dtype != "bf16" && f.dtype != "f32":
 		return usageError{fmt.Errorf("--dtype %q: want bf16 or f32", f.dtype)}
-	case changed("chunk") && (f.chunk < 1 || f.chunk > kernels.MaxRows):
-		return usageError{fmt.Errorf("--chunk %d: want 1 to %d", f.chunk, kernels.MaxRows)}
+	case f.chunk < 0 || f.chunk > kernels.MaxRows:
+		return usageError{fmt.Errorf("--chunk %d: want 0 to %d", f.chunk, kernels.MaxRows)}
 	case changed("max-tokens") && f.maxTokens < 1:
 		return usageError{fmt.Errorf("--max-tokens %d: want at least 1", f.maxTokens)}
 	}
@@ -143,7 +143,7 @@ func (f *flags) request(m *app.Model) (engine.Request, error) {
 	}
 	s.Seed = f.seed
 	if !changed("seed") {
-		s.Seed = uint64(time.Now().UnixNano())
+		s.Seed = rand.Uint64N(1 << 53) // every reader of JSON takes it exactly
 	}
 	if err := s.Validate(); err != nil {
 		return engine.Request{}, usageError{err}

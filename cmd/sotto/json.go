@@ -16,6 +16,7 @@ type answerJSON struct {
 	Thinking     string         `json:"thinking,omitempty"`
 	Text         string         `json:"text"`
 	FinishReason string         `json:"finish_reason"` // stop, length or cancelled
+	Seed         uint64         `json:"seed"`          // by which the answer can be had again
 	Usage        usageJSON      `json:"usage"`
 	Timings      timingsJSON    `json:"timings"`
 	Logprobs     *[]logprobJSON `json:"logprobs,omitempty"`
@@ -57,7 +58,7 @@ func printJSON(w io.Writer, m *app.Model, r engine.Result, tokens []engine.Event
 	f := r.Figures
 	a := answerJSON{
 		Model:     modelJSON{m.Name, m.Family, m.Tiny},
-		PromptIDs: r.PromptIDs, CompletionID: r.IDs, Thinking: r.Thinking, Text: r.Text, FinishReason: r.Reason,
+		PromptIDs: r.PromptIDs, CompletionID: r.IDs, Thinking: r.Thinking, Text: r.Text, FinishReason: r.Reason, Seed: q.Sampling.Seed,
 		Usage: usageJSON{f.Prompt, f.Cached, f.Completion, f.Prompt + f.Completion},
 		Timings: timingsJSON{
 			float64(f.FirstToken.Microseconds()) / 1e3, float64(f.Prefill.Microseconds()) / 1e3, f.PrefillRate(),

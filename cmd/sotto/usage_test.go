@@ -26,8 +26,8 @@ func TestCommandLineRefused(t *testing.T) {
 		{"empty file", "ask -f /dev/null", "no question"},
 
 		{"dtype", "ask hi --dtype f16", `--dtype "f16": want bf16 or f32`},
-		{"chunk too small", "ask hi --chunk 0", "--chunk 0: want 1 to 4096"},
-		{"chunk too large", "ask hi --chunk 4097", "--chunk 4097: want 1 to 4096"},
+		{"chunk too small", "ask hi --chunk -1", "--chunk -1: want 0 to 4096"},
+		{"chunk too large", "ask hi --chunk 4097", "--chunk 4097: want 0 to 4096"},
 		{"chunk no number", "ask hi --chunk many", `--chunk "many": want a whole number`},
 		{"chunk with a fraction", "ask hi --chunk 1.5", `--chunk "1.5": want a whole number`},
 		{"chunk beyond integers", "chat --chunk 9223372036854775808", "the number is out of range"},
