@@ -20,7 +20,7 @@ type Options struct {
 	Model    string // name of a built-in model or folder; "": the default one
 	Driver   string // one of [Drivers]; "": what this machine has
 	DType    kernels.DType
-	Chunk    int  // rows of a prefill chunk; 0: what the device suggests
+	Chunk    int  // rows of a prefill chunk; 0: what takes the device about 100 ms
 	Threads  int  // host driver; 0: all cores
 	Sessions int  // conversations whose state is kept, fewer if memory is short; 0: 1
 	RawOnly  bool // a checkpoint without a chat template will do

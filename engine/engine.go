@@ -15,6 +15,7 @@ import (
 	"sotto/engine/prompt"
 	"sotto/engine/run"
 	"sotto/engine/sample"
+	"sotto/engine/state"
 	"sotto/engine/token"
 	"sotto/engine/weights"
 	"sotto/kernels"
@@ -26,7 +27,7 @@ type Options struct {
 	// Reopen opens the device again after it was lost; nil: it stays lost.
 	Reopen    func() (gpu.Device, error)
 	DType     kernels.DType     // type of activations
-	Chunk     int               // rows of a prefill chunk; 0: what the device suggests
+	Chunk     int               // rows of a prefill chunk; 0: what takes the device about 100 ms
 	Sessions  int               // texts whose state is kept at a time, fewer if memory is short; 0: 1
 	RawOnly   bool              // a checkpoint without a chat template will do
 	Without   nn.Ablation       // techniques to do without, to measure what they are worth
@@ -51,14 +52,16 @@ type Loading struct {
 
 // Info describes an open model.
 type Info struct {
-	Family   string // model_type
-	Window   int    // tokens
-	Sessions int    // texts whose state is kept at a time
-	Vocab    int
-	Sampling sample.Settings // the checkpoint's own defaults
-	Caps     gpu.Caps
-	Weights  int64    // bytes of packed weights
-	Layers   []string // what each decoder layer is made of, "delta + experts"
+	Family string // model_type
+	Window int    // tokens
+	// WholeWindow is what the model could hold; Window is less where memory is short.
+	WholeWindow int
+	Sessions    int // texts whose state is kept at a time
+	Vocab       int
+	Sampling    sample.Settings // the checkpoint's own defaults
+	Caps        gpu.Caps
+	Weights     int64    // bytes of packed weights
+	Layers      []string // what each decoder layer is made of, "delta + experts"
 }
 
 // Engine is an open model on a device. Its methods may be called from several goroutines.
@@ -84,16 +87,26 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.closePack(), o.Device.Close())
 	}
-	//nolint:contextcheck // ctx ends the loading; the worker lives until it is closed
-	e.worker, err = run.Open(run.Config{
-		Device: o.Device, Reopen: o.Reopen, Spec: spec, Layout: e.pack.Layout(), Pack: e.pack.Bytes(),
-		DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions, Without: o.Without,
-	})
+	c := o.config(spec)
+	c.Layout, c.Pack = e.pack.Layout(), e.pack.Bytes()
+	e.worker, err = run.Open(c) //nolint:contextcheck // ctx ends the loading; the worker lives until it is closed
 	if err != nil {
 		return nil, errors.Join(err, e.closePack())
 	}
 	e.info.Window, e.info.Sessions = e.worker.Window(), e.worker.Sessions()
+	if e.info.Window < e.info.WholeWindow {
+		o.Warn(fmt.Sprintf("memory is short: prompts and answers may have %d tokens, not %d",
+			e.info.Window, e.info.WholeWindow))
+	}
 	return e, nil
+}
+
+// config is what the worker is told, but for the weights.
+func (o Options) config(spec *model.Spec) run.Config {
+	return run.Config{
+		Device: o.Device, Reopen: o.Reopen, Spec: spec, DType: o.DType, Chunk: o.Chunk, Sessions: o.Sessions,
+		Without: o.Without,
+	}
 }
 
 // load reads everything but the device's part.
@@ -121,7 +134,7 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	if err := e.loadText(dir, spec, o.RawOnly); err != nil {
 		return nil, err
 	}
-	if err := run.Supports(spec, o.DType, o.Without); err != nil {
+	if err := run.Supports(o.config(spec)); err != nil {
 		return nil, err
 	}
 	e.pack, err = weights.Ensure(ctx, ckpt, spec.Recipe(), o.PackDir, o.Manifests, func(p weights.Progress) {
@@ -132,7 +145,7 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	}
 	d := spec.Sampling
 	e.info = Info{
-		Family: spec.Family, Vocab: spec.Vocab, Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
+		Family: spec.Family, Vocab: spec.Vocab, WholeWindow: min(spec.Window, state.MaxWindow), Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
 		Layers:   spec.Kinds(),
 		Sampling: sample.Settings{Temperature: d.Temperature, TopP: d.TopP, MinP: d.MinP, TopK: d.TopK},
 	}

@@ -2,76 +2,12 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
-	"sotto/assets"
-	"sotto/engine/gpu"
-	"sotto/engine/gpu/host"
 	"sotto/engine/prompt"
 	"sotto/engine/sample"
 )
-
-// smallDevice is a device that says it has less memory.
-type smallDevice struct {
-	gpu.Device
-	limit int64
-}
-
-func (d smallDevice) Caps() gpu.Caps {
-	c := d.Device.Caps()
-	c.MemoryLimit = d.limit
-	return c
-}
-
-func TestSessionsAreFewerWhereMemoryIsShort(t *testing.T) {
-	weights := open(t, nil).Info().Weights
-	state := stateOf(t, weights)
-	for _, c := range []struct {
-		ask  int
-		room int64 // for states
-		want int
-	}{
-		{0, 100, 1},
-		{4, 100, 4},
-		{4, 3, 2},
-		{5, 3, 3},
-		{7, 1, 1},
-	} {
-		t.Run(fmt.Sprintf("%d in room for %d", c.ask, c.room), func(t *testing.T) {
-			e := open(t, func(o *Options) {
-				o.Sessions = c.ask
-				o.Device = smallDevice{o.Device, weights + c.room*state + state/2}
-			})
-			if got := e.Info().Sessions; got != c.want {
-				t.Errorf("got %d sessions, want %d", got, c.want)
-			}
-			ask(t, t.Context(), e.NewSession(), Request{Messages: user("Hello!"), MaxTokens: 2}, nil)
-		})
-	}
-}
-
-// stateOf is what the state of one session takes, by what the refusal says of a device that only holds the weights.
-func stateOf(t *testing.T, weights int64) int64 {
-	t.Helper()
-	dir, err := assets.Model("qwen-tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
-	device, err := host.Open(host.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(t.Context(), dir, Options{
-		Device: smallDevice{device, weights}, Sessions: 4, PackDir: t.TempDir(), Manifests: memory{},
-	})
-	var need int64
-	if _, scan := fmt.Sscanf(fmt.Sprint(err), "%d MB", &need); scan != nil || !errors.Is(err, gpu.ErrOutOfMemory) {
-		t.Fatalf("got %v, want ErrOutOfMemory with numbers", err)
-	}
-	return (need+1)*1e6 - weights
-}
 
 func TestSettledTokensSpellWhatWasShown(t *testing.T) {
 	e := open(t, nil)

@@ -159,6 +159,9 @@ func chatScenes() []scene {
 			ModelLoading{Load: 0, Name: "other", Stage: "packing", Done: 1, Total: 2},
 			ready,
 		}},
+		{"a short window", "chat", func() []Msg { return begun()[:2] }, []Msg{
+			ModelReady{Load: 1, Model: ModelInfo{Name: "large", Info: engine.Info{Window: 65536, WholeWindow: 262144}}},
+		}},
 		{"send and stream", "chat", begun, []Msg{
 			ComposerChanged{"Hello"},
 			ComposerChanged{"Hello there"},

@@ -47,6 +47,10 @@ func (s *State) showTranscript(c *chat) TranscriptView {
 		if s.model.state == ModelIsReady && s.model.info.Note != "" {
 			v.EmptyText = s.modelName() + " is " + s.model.info.Note + "."
 		}
+		if i := s.model.info.Info; s.model.state == ModelIsReady && i.Window < i.WholeWindow {
+			v.EmptyText += fmt.Sprintf(" This machine's memory has room for %s at a time, the model could read %s.",
+				count(i.Window, "token"), thousands(i.WholeWindow))
+		}
 	}
 	return v
 }

@@ -47,7 +47,7 @@ func (f *flags) register(c *cobra.Command) {
 	p.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same answer (default: drawn)")
 	p.IntVar(&f.maxTokens, "max-tokens", 0, "most tokens of an answer (default: what the window holds)")
 	p.StringArrayVar(&f.stop, "stop", nil, "end the answer before this text; may be given several times")
-	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 0 to 4096 (0: what the device suggests)")
+	p.IntVar(&f.chunk, "chunk", 0, "rows of a prefill chunk, 0 to 4096 (0: what takes about 100 ms)")
 	p.StringVar(&f.dtype, "dtype", "bf16", "type of activations: bf16, or f32 for comparisons")
 	driverFlag(p, &f.driver)
 	p.IntVar(&f.threads, "threads", 0, "threads of the host driver (default: all cores)")

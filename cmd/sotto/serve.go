@@ -42,7 +42,7 @@ func newServe(t terminal) *cobra.Command {
 	p.IntVarP(&s.port, "port", "p", server.DefaultPort, "port to listen on; 0 takes a free one")
 	p.IntVar(&s.sessions, "sessions", 4, "conversations whose state is kept, fewer if memory is short")
 	p.IntVar(&s.waiting, "queue", sched.DefaultWaiting, "most requests that wait; more are told to come back later")
-	p.IntVar(&s.chunk, "chunk", 0, "rows of a prefill chunk, 0 to 4096 (0: what the device suggests)")
+	p.IntVar(&s.chunk, "chunk", 0, "rows of a prefill chunk, 0 to 4096 (0: what takes about 100 ms)")
 	driverFlag(p, &s.driver)
 	p.IntVar(&s.threads, "threads", 0, "threads of the host driver (default: all cores)")
 	return c

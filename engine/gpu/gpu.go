@@ -44,7 +44,7 @@ type Caps struct {
 	SIMD        int    // lanes a simdgroup
 	MaxGroup    int    // simdgroups a threadgroup
 	MemoryLimit int64  // bytes that buffers may take in all; 0 if unknown
-	Chunk       int    // rows of a prefill chunk that take at most about 100 ms
+	Chunk       int    // rows of a prompt to read at once to begin with: a guess of what takes about 100 ms
 }
 
 // Buffer is memory that both the CPU and the device see.

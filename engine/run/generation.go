@@ -36,7 +36,8 @@ type generation struct {
 	limit   int // most tokens to sample
 	sampled []int32
 	sampler nn.Sampler
-	last    uint64 // newest submission
+	last    uint64    // newest submission
+	sent    time.Time // when it was submitted
 	figures Figures
 	census  *nn.Census // nil: nothing is counted
 	times   *timing    // nil: nothing is measured
@@ -142,7 +143,7 @@ func (g *generation) prefill() error {
 		if g.ended() {
 			return nil
 		}
-		n := min(g.w.chunk, len(prompt)-from)
+		n := min(g.w.pace.rows, len(prompt)-from)
 		last := from+n == len(prompt)
 		if err := g.w.grow(s, from+n); err != nil {
 			return err
@@ -163,6 +164,7 @@ func (g *generation) prefill() error {
 		if err := g.w.device.Wait(context.Background(), g.last); err != nil {
 			return err
 		}
+		g.w.pace.took(n, time.Since(g.sent))
 		if !last {
 			step.Advance()
 		}
@@ -184,6 +186,7 @@ func (g *generation) pass(n int, s nn.Sampler) error {
 	if err != nil {
 		return err
 	}
+	g.sent = time.Now()
 	var seq uint64
 	if parts && live {
 		seq, err = g.times.run(g.w.device, x, step.Buffer())

@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"sotto/engine/gpu"
-	"sotto/engine/model"
 	"sotto/engine/nn"
 	"sotto/engine/state"
-	"sotto/engine/weights"
 	"sotto/kernels"
 )
 
@@ -23,28 +21,6 @@ func class(n int) int {
 		}
 	}
 	return kernels.MaxRows
-}
-
-// Supports tells why no programs can be recorded for a model: before its weights are packed, which may take minutes.
-// A shape that no kernel covers yields a *kernels.UnsupportedError that says where.
-func Supports(spec *model.Spec, d kernels.DType, without nn.Ablation) error {
-	l, err := weights.Plan(spec.Recipe())
-	if err != nil {
-		return err
-	}
-	st, err := state.Plan(spec, state.Config{DType: d, Slots: 1})
-	if err != nil {
-		return err
-	}
-	for _, rows := range classes {
-		_, err := nn.Record(nn.Model{Spec: spec, Weights: l, State: st}, nn.Options{
-			Rows: rows, Sampler: nn.Sampled, Logits: nn.LastLogits, Without: without,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // program names a compiled program.

@@ -29,13 +29,16 @@ const eventBuffer = 64
 type Config struct {
 	Device gpu.Device // taken over: closed by Close, and by Open on an error
 	// Reopen opens the device again after it was lost; nil: it stays lost.
-	Reopen   func() (gpu.Device, error)
-	Spec     *model.Spec
-	Layout   *weights.Layout
-	Pack     []byte // mapped, laid out by Layout; must stay until Close returns
-	DType    kernels.DType
-	Chunk    int         // rows of a prefill chunk; 0: what the device suggests
-	Sessions int         // texts whose state is kept at a time, fewer if memory is short; 0: 1
+	Reopen func() (gpu.Device, error)
+	Spec   *model.Spec
+	Layout *weights.Layout
+	Pack   []byte // mapped, laid out by Layout; must stay until Close returns
+	DType  kernels.DType
+	// Chunk is how many rows of a prompt are read at once; 0: what takes the device about 100 ms.
+	Chunk int
+	// Sessions is the number of texts whose state is kept at a time; 0: 1. Where memory is short they are fewer, and
+	// then the window is shorter.
+	Sessions int
 	Without  nn.Ablation // techniques to do without
 }
 
@@ -44,7 +47,7 @@ type Worker struct {
 	config   Config
 	device   gpu.Device // nil only after it was lost and could not be opened again
 	lost     bool       // the device is of no use any more
-	chunk    int
+	pace     pace
 	arena    *state.Arena
 	programs *programs
 	resident []*Session // sessions that hold a slot
@@ -118,7 +121,7 @@ func (w *Worker) reopen() error {
 	if err != nil {
 		return fmt.Errorf("open the device again: %w", err)
 	}
-	w.device = device
+	w.device, w.config.Device = device, device
 	if err := w.setUp(); err != nil {
 		return fmt.Errorf("set the device up again: %w", err)
 	}
@@ -127,52 +130,28 @@ func (w *Worker) reopen() error {
 }
 
 func (w *Worker) setUp() error {
-	c := w.config
-	caps := w.device.Caps()
-	w.chunk = min(max(caps.Chunk, 1), kernels.MaxRows)
-	if c.Chunk > 0 {
-		w.chunk = min(c.Chunk, kernels.MaxRows)
-	}
-	for slots := max(c.Sessions, 1); ; slots = (slots + 1) / 2 {
-		err := w.allocate(slots)
-		if slots == 1 || !errors.Is(err, gpu.ErrOutOfMemory) {
-			return err
-		}
-	}
+	w.pace = newPace(w.config)
+	return fit(w.config, w.allocate)
 }
 
-// allocate sets up state and programs for so many sessions, or leaves nothing behind.
-func (w *Worker) allocate(slots int) error {
-	c := w.config
-	layout, err := state.Plan(c.Spec, state.Config{DType: c.DType, Slots: slots})
+// allocate sets up state of a size and programs, or leaves nothing behind.
+func (w *Worker) allocate(size state.Config) error {
+	layout, err := state.Plan(w.config.Spec, size)
 	if err != nil {
 		return err
 	}
-	if err := admit(w.device.Caps(), c, layout); err != nil {
+	if err := admit(w.config, layout); err != nil {
 		return err
 	}
 	arena, err := state.New(w.device, layout)
 	if err != nil {
 		return err
 	}
-	if w.programs, err = newPrograms(w.device, c, arena); err != nil {
+	if w.programs, err = newPrograms(w.device, w.config, arena); err != nil {
 		arena.Free()
 		return err
 	}
 	w.arena = arena
-	return nil
-}
-
-// admit refuses what does not fit the device's memory, with the numbers.
-func admit(caps gpu.Caps, c Config, l *state.Layout) error {
-	need := int64(len(c.Pack))
-	for _, r := range l.Regions() {
-		need += r.Size
-	}
-	if caps.MemoryLimit > 0 && need > caps.MemoryLimit {
-		return fmt.Errorf("%d MB of weights and state do not fit the %d MB that %s allows: %w",
-			need/1e6, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
-	}
 	return nil
 }
 

@@ -1,0 +1,88 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"sotto/engine/gpu"
+	"sotto/engine/nn"
+	"sotto/engine/state"
+	"sotto/engine/weights"
+)
+
+// leastWindow is the smallest window in positions that memory is allowed to make of a larger one: what would not hold
+// a conversation is refused.
+const leastWindow = 4096
+
+// sizes are how much state there may be, what was asked for first: fewer sessions, then shorter windows.
+func sizes(c Config) []state.Config {
+	var out []state.Config
+	window := min(c.Spec.Window, state.MaxWindow)
+	for slots := max(c.Sessions, 1); slots > 1; slots = (slots + 1) / 2 {
+		out = append(out, state.Config{DType: c.DType, Slots: slots, Window: window})
+	}
+	for ; ; window /= 2 {
+		out = append(out, state.Config{DType: c.DType, Slots: 1, Window: window})
+		if window/2 < leastWindow {
+			return out
+		}
+	}
+}
+
+// fit calls use with one size after the other until one fits the memory. Other errors end it.
+func fit(c Config, use func(state.Config) error) (err error) {
+	for _, s := range sizes(c) {
+		if err = use(s); !errors.Is(err, gpu.ErrOutOfMemory) {
+			return err
+		}
+	}
+	return err
+}
+
+// Supports tells why a model cannot run, before its weights are packed, which may take minutes: c has no pack yet. A
+// shape that no kernel covers yields a *kernels.UnsupportedError that says where; too little memory, an error with
+// [gpu.ErrOutOfMemory] and the numbers.
+func Supports(c Config) error {
+	var err error
+	if c.Layout, err = weights.Plan(c.Spec.Recipe()); err != nil {
+		return err
+	}
+	return fit(c, func(s state.Config) error {
+		l, err := state.Plan(c.Spec, s)
+		if err != nil {
+			return err
+		}
+		for _, rows := range classes {
+			if _, err := record(c, l, rows); err != nil {
+				return err
+			}
+		}
+		return admit(c, l)
+	})
+}
+
+// record records the largest pass of so many rows.
+func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
+	return nn.Record(nn.Model{Spec: c.Spec, Weights: c.Layout, State: l}, nn.Options{
+		Rows: rows, Sampler: nn.Sampled, Logits: nn.LastLogits, Without: c.Without,
+	})
+}
+
+// admit refuses what does not fit the device's memory, with the numbers: weights, state and the scratch memory of a
+// chunk.
+func admit(c Config, l *state.Layout) error {
+	caps := c.Device.Caps()
+	pass, err := record(c, l, class(newPace(c).widest()))
+	if err != nil {
+		return err
+	}
+	need := c.Layout.Size() + pass.Scratch.Size
+	for _, r := range l.Regions() {
+		need += r.Size
+	}
+	if caps.MemoryLimit > 0 && need > caps.MemoryLimit {
+		return fmt.Errorf("%d MB of weights and of state for %d tokens do not fit the %d MB that %s allows: %w",
+			need/1e6, l.Window, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
+	}
+	return nil
+}

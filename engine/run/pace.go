@@ -1,0 +1,56 @@
+package run
+
+import (
+	"math/bits"
+	"time"
+
+	"sotto/kernels"
+)
+
+// A chunk of a prompt should take no longer than chunkTime: that is how long a cancelled request goes on, and how long
+// the device keeps others from drawing. Far below it, rows that share a read of the weights are given away.
+const (
+	chunkTime = 100 * time.Millisecond
+	shortTime = chunkTime / 3
+)
+
+// growth is how much longer than the device's own guess chunks may become, as a factor: scratch memory grows with them.
+const growth = 4
+
+// pace is how many rows of a prompt are read at once. It follows the time that chunks take, for a device only guesses
+// what a model needs. Where a prompt is cut changes no bit of what is computed.
+type pace struct {
+	rows, most int
+}
+
+// chunk is the number of rows to begin with.
+func (c Config) chunk() int {
+	if c.Chunk > 0 {
+		return min(c.Chunk, kernels.MaxRows)
+	}
+	return min(max(c.Device.Caps().Chunk, 1), kernels.MaxRows)
+}
+
+// newPace begins with what is asked for, and then keeps to it, or with what the device suggests.
+func newPace(c Config) pace {
+	p := pace{rows: c.chunk()}
+	if c.Chunk == 0 {
+		p.most = min(growth*p.rows, kernels.MaxRows)
+	}
+	return p
+}
+
+// widest is the largest chunk there can be.
+func (p pace) widest() int { return max(p.rows, p.most) }
+
+// took notes how long a chunk of n rows took.
+func (p *pace) took(n int, d time.Duration) {
+	switch {
+	case p.most == 0:
+	case d > chunkTime:
+		fit := max(int(int64(n)*int64(chunkTime)/int64(d)), 1)
+		p.rows = min(p.rows, 1<<(bits.Len(uint(fit))-1)) // a power of two, as row classes are
+	case n == p.rows && d < shortTime:
+		p.rows = min(2*p.rows, p.most)
+	}
+}
