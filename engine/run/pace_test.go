@@ -12,9 +12,10 @@ import (
 type capable struct {
 	gpu.Device
 	chunk int
+	limit int64
 }
 
-func (d capable) Caps() gpu.Caps { return gpu.Caps{Chunk: d.chunk} }
+func (d capable) Caps() gpu.Caps { return gpu.Caps{Chunk: d.chunk, MemoryLimit: d.limit} }
 
 func TestPace(t *testing.T) {
 	const ms = time.Millisecond
