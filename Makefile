@@ -10,12 +10,14 @@ FORMAT := clang-format-19
 C_SOURCES = $(shell find kernels -type f \( -name '*.metal' -o -name '*.h' -o -name '*.cpp' \) -not -path '*/testdata/*')
 KERNEL_SOURCES := $(shell find kernels -type f -not -path '*/testdata/*')
 ARGS  ?=
+MODEL ?= qwen
 FUZZTIME ?= 5m
 
 export CGO_ENABLED ?= 0
 
 .PHONY: help setup run build kernels test race sim-test check strict ptx fmt fmt-check lint generate generate-check fuzz bench \
-	bench-peer api-test golden ui-build run-ui ui-test ui-stress ui-pictures app app-darwin vet-darwin api-check api-facts clean
+	bench-peer full-size api-test golden ui-build run-ui ui-test ui-stress ui-pictures app app-darwin vet-darwin api-check \
+	api-facts clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -95,6 +97,9 @@ bench: kernels ## Run the benchmarks
 
 bench-peer: build ## Compare with mlx-lm on this processor (own Python environment under build/; ARGS="--pairs 9")
 	@packaging/bench-peer.sh $(ARGS)
+
+full-size: build ## Write, pack and run made-up weights of a published model's size: 40 GB of disk (MODEL=nemotron, KEEP=1)
+	@packaging/full-size.sh $(MODEL) $(ARGS)
 
 api-test: build ## Test and measure the API with OpenAI's client for Python and with curl (own environment under build/)
 	@packaging/api-test.sh --sotto $(BIN)

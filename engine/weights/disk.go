@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,15 +36,24 @@ func size(n int64) string {
 
 // checkSpace compares the free space of a folder's volume with need bytes.
 func checkSpace(dir string, need int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return &os.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	free, ok := product(int64(st.Bavail), widen(st.Bsize))
-	if ok && free < need {
+	free, err := Free(dir)
+	if err == nil && free < need {
 		return &SpaceError{Dir: dir, Need: need, Free: free}
 	}
-	return nil
+	return err
+}
+
+// Free is the number of bytes that this user may still write to the volume of a folder.
+func Free(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	free, ok := product(int64(st.Bavail), widen(st.Bsize))
+	if !ok { // a file system without an end
+		return math.MaxInt64, nil
+	}
+	return free, nil
 }
 
 // widen takes the block size, whose type differs between systems.

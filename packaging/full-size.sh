@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# full-size.sh qwen|nemotron [FLAG...]: writes a checkpoint of a published model's size with made-up weights, packs it,
+# has it answer in all ways that must come to the same, and measures. Flags go to `fullsize check`. Everything is under
+# build/full-size and deleted at the end, unless KEEP=1: then the next run goes on from there. It takes 40 GB of disk.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+model=${1:-}
+case $model in
+  qwen) like=qwen36_35b_a3b ablate=concurrent ;;
+  nemotron) like=nemotron35_lightning ablate=sparse ;;
+  *) echo "full-size: MODEL=qwen or MODEL=nemotron" >&2; exit 2 ;;
+esac
+shift
+home=$PWD/build/full-size
+dir=$home/$model
+export XDG_CACHE_HOME=$home/cache XDG_DATA_HOME=$home/data
+mkdir -p "$home"
+clean() { [ "${KEEP:-}" = 1 ] || rm -rf "$home"; }
+trap clean EXIT
+go build -o "$home/fullsize" ./packaging/fullsize
+if [ ! -e "$dir" ]; then
+  "$home/fullsize" write -config engine/model/testdata/$like.json -tensors engine/model/testdata/$like.tensors.gz "$dir"
+fi
+"$home/fullsize" check "$@" "$dir"
+bin/sotto bench --model "$dir" --prompt 16,64 --tokens 8 --rounds 1 --ablate $ablate
+if [ "$model" = nemotron ]; then
+  bin/sotto bench --model "$dir" --table live --tokens 8 --rounds 1
+fi
