@@ -89,6 +89,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	reopened.Progress = nil
 	dirs := UserFolders()
 	home := packHome(dirs, m)
+	home.sign() // before packing: what is left when that is killed has a name
 	e, err := engine.Open(ctx, m.Dir, engine.Options{
 		Device: device,
 		Reopen: func() (gpu.Device, error) { return openDevice(reopened) }, //nolint:contextcheck // as above
@@ -99,12 +100,12 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 		Progress: o.Progress, Warn: o.Warn,
 	})
 	if err != nil {
+		home.tidy()
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("open %s: %w", m.Name, err)
 	}
-	home.sign()
 	m.Family = e.Info().Family
 	return &Model{Model: m, Engine: e}, nil
 }

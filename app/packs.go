@@ -53,7 +53,19 @@ func (p Pack) sign() {
 	if old, err := os.ReadFile(name); p.Source == "" || err == nil && string(old) == p.Source {
 		return
 	}
-	_ = os.WriteFile(name, []byte(p.Source), 0o600)
+	if os.MkdirAll(p.Dir, 0o700) == nil {
+		_ = os.WriteFile(name, []byte(p.Source), 0o600)
+	}
+}
+
+// tidy deletes the folder if there are no packed weights in it. What another Sotto has there stays, but for a
+// signature, which it writes again when it next opens the model.
+func (p Pack) tidy() {
+	entries, err := os.ReadDir(p.Dir)
+	if err == nil && len(entries) == 1 && entries[0].Name() == signature {
+		_ = os.Remove(filepath.Join(p.Dir, signature))
+	}
+	_ = os.Remove(p.Dir) // it stays if something else is in it
 }
 
 // Packs lists the packed weights of this user, by the names of their folders.

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"sotto/app/models"
+	"sotto/engine"
 )
 
 // copied is a copy of the built-in model in a folder of the user's.
@@ -91,4 +94,26 @@ func TestPacks(t *testing.T) {
 		t.Errorf("listed afterwards: %q", got)
 	}
 	open(t, Options{Model: stays}) // it is packed anew
+}
+
+// TestPacksUnfinished opens a model that cannot be opened, and lists one whose packing was killed.
+func TestPacksUnfinished(t *testing.T) {
+	dirs := home(t)
+	model := copied(t, filepath.Join(t.TempDir(), "model"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var seen []string // while it is packed
+	_, err := Open(ctx, Options{Model: model, Progress: func(engine.Loading) {
+		seen, _ = listed(t, dirs)
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	if !slices.Equal(seen, []string{model}) {
+		t.Errorf("listed while it was packed: %q", seen)
+	}
+	if got, _ := listed(t, dirs); len(got) != 0 {
+		t.Errorf("listed after it was broken off: %q", got)
+	}
 }

@@ -44,6 +44,21 @@ func Compact(ctx context.Context, c *Checkpoint, r Recipe, progress func(Progres
 	return out, nil
 }
 
+// smallest is the size of the pack if every item can be stored compactly: what is needed at least, known before a survey.
+func smallest(r Recipe) (int64, error) {
+	out := Recipe{Items: append([]Item(nil), r.Items...)}
+	for i := range out.Items {
+		if it := &out.Items[i]; it.Format == NM {
+			it.Format = NM20
+		}
+	}
+	l, err := Plan(out)
+	if err != nil {
+		return 0, err
+	}
+	return l.Size(), nil
+}
+
 // surveyor compares scales with biases.
 type surveyor struct {
 	ctx            context.Context //nolint:containedctx // lives for one Compact

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -181,4 +182,40 @@ func TestCompactFails(t *testing.T) {
 	}}}
 	_, err = Plan(other)
 	wantParts(t, err, `item "odd"`, "20 rows of 1 sources cannot be stored by input")
+}
+
+// TestSpaceBeforeSurvey packs more than any disk holds: that is told before a byte of it is read.
+func TestSpaceBeforeSurvey(t *testing.T) {
+	const rows, cols = 1 << 20, 1 << 22
+	dir := t.TempDir()
+	head := fmt.Sprintf(`{"m.weight":{"dtype":"U32","shape":[%d,%d],"data_offsets":[0,%d]},`+
+		`"m.scales":{"dtype":"BF16","shape":[%d,%d],"data_offsets":[%d,%d]},`+
+		`"m.biases":{"dtype":"BF16","shape":[%d,%d],"data_offsets":[%d,%d]}}`,
+		rows, cols/8, rows*cols/2, rows, cols/Group, rows*cols/2, rows*cols/2+rows*cols/32,
+		rows, cols/Group, rows*cols/2+rows*cols/32, rows*cols/2+rows*cols/16)
+	name := filepath.Join(dir, "model.safetensors")
+	raw := append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...)
+	if err := os.WriteFile(name, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, int64(len(raw))+rows*cols/2+rows*cols/16); err != nil {
+		t.Skipf("no sparse file of this size: %v", err)
+	}
+	c, err := OpenCheckpoint(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	packs := filepath.Join(t.TempDir(), "packs")
+	recipe := Recipe{Items: []Item{{
+		Name: "m", Sources: []Source{{"m", rows}}, Rows: rows, Cols: cols, Format: NM,
+	}}}
+	var full *SpaceError
+	_, err = Ensure(t.Context(), c, recipe, packs, newMemory(), func(p Progress) { t.Fatalf("%s", p.Stage) })
+	if !errors.As(err, &full) {
+		t.Errorf("%v, want a *SpaceError", err)
+	}
+	if names := left(t, packs); len(names) > 0 {
+		t.Errorf("%v is left", names)
+	}
 }

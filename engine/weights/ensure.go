@@ -136,7 +136,15 @@ func (e *ensurer) locked(ctx context.Context) (*Pack, error) {
 
 // build writes the pack and its manifest. A pack without a manifest is worthless and not left behind.
 func (e *ensurer) build(ctx context.Context) error {
-	if err := sweep(filepath.Dir(e.path), e.manifests); err != nil {
+	dir := filepath.Dir(e.path)
+	if err := sweep(dir, e.manifests); err != nil {
+		return err
+	}
+	least, err := smallest(e.recipe)
+	if err == nil {
+		err = checkSpace(dir, least) // told before the survey, which reads a lot
+	}
+	if err != nil {
 		return err
 	}
 	r, err := Compact(ctx, e.ckpt, e.recipe, e.progress)
