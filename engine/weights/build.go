@@ -48,11 +48,12 @@ func Build(ctx context.Context, c *Checkpoint, l *Layout, path string, progress 
 	if err != nil {
 		return Manifest{}, err
 	}
+	disk := &syncer{file: f, step: syncBytes}
 	b := builder{
-		ctx: ctx, ckpt: c, layout: l, file: bufio.NewWriterSize(f, chunkSize), band: bandBytes,
+		ctx: ctx, ckpt: c, layout: l, file: bufio.NewWriterSize(disk, chunkSize), band: bandBytes,
 		meter: newMeter(progress, Packing, l.data), manifest: newManifest(c.Source(), l),
 	}
-	err = b.write()
+	err = errors.Join(b.write(), disk.wait())
 	if err == nil {
 		err = f.Sync()
 	}

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -412,6 +413,39 @@ func TestSpace(t *testing.T) {
 	if err := checkSpace(filepath.Join(dir, "absent"), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want %v", err, fs.ErrNotExist)
 	}
+}
+
+// TestSyncer writes more than may wait, and to a file that takes nothing any more.
+func TestSyncer(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &syncer{file: f, step: 10}
+	var want []byte
+	for i := range byte(50) {
+		part := bytes.Repeat([]byte{i}, int(i))
+		want = append(want, part...)
+		if n, err := s.Write(part); n != len(part) || err != nil {
+			t.Fatalf("%d of %d bytes, %v", n, len(part), err)
+		}
+	}
+	if s.busy == nil {
+		t.Error("nothing was synced")
+	}
+	if err := s.wait(); err != nil || s.busy != nil {
+		t.Errorf("%v, under way: %v", err, s.busy != nil)
+	}
+	if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
+	}
+	f.Close()
+	if _, err := s.Write(want); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("written to a closed file: %v", err)
+	}
+	s.busy = make(chan error, 1)
+	s.busy <- errors.New("the disk is broken")
+	wantParts(t, s.wait(), "the disk is broken")
 }
 
 func TestRoundBF16(t *testing.T) {

@@ -101,3 +101,38 @@ func current(f *os.File, path string) bool {
 	b, err := os.Stat(path)
 	return err == nil && os.SameFile(a, b)
 }
+
+// syncBytes is how much may wait to reach the disk, twice over, while a pack is written.
+const syncBytes = 64 << 20
+
+// syncer writes to a file and keeps the disk busy behind it. The system by itself would let gigabytes wait in memory,
+// for which a build that is complete, or broken off, would have to wait in turn.
+type syncer struct {
+	file  *os.File
+	step  int        // bytes
+	since int        // bytes written since the last sync began
+	busy  chan error // of a sync under way; nil: none is
+}
+
+func (s *syncer) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if s.since += n; err != nil || s.since < s.step {
+		return n, err
+	}
+	if err := s.wait(); err != nil {
+		return n, err
+	}
+	s.since, s.busy = 0, make(chan error, 1)
+	go func(done chan<- error) { done <- s.file.Sync() }(s.busy)
+	return n, nil
+}
+
+// wait ends the sync that is under way.
+func (s *syncer) wait() error {
+	if s.busy == nil {
+		return nil
+	}
+	err := <-s.busy
+	s.busy = nil
+	return err
+}
