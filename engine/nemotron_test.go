@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -74,28 +75,33 @@ func TestCensusChangesNothing(t *testing.T) {
 	}
 }
 
-// TestTimes measures decode part by part: the answer is the same, and every part has its passes.
+// TestTimes measures decode part by part: the answer is the same, and every part has its passes, also where the prompt
+// was read row by row.
 func TestTimes(t *testing.T) {
 	for _, name := range []string{"qwen-tiny", "nemotron-tiny"} {
-		e := openModel(t, name, nil)
-		r := Request{Messages: user("Tell me a story."), MaxTokens: 12}
-		want := ask(t, t.Context(), e.NewSession(), r, nil)
-		r.Times = true
-		got := ask(t, t.Context(), e.NewSession(), r, nil)
-		if got.Text != want.Text {
-			t.Errorf("%s: got %q, want %q", name, got.Text, want.Text)
-		}
-		layers := 0
-		for _, p := range got.Times {
-			if p.Passes != len(got.IDs)-1 || p.Total <= 0 {
-				t.Errorf("%s: %s has %d passes in %v, want %d", name, p.Name, p.Passes, p.Total, len(got.IDs)-1)
-			}
-			if strings.HasPrefix(p.Name, "layer ") {
-				layers++
-			}
-		}
-		if kinds := e.Info().Layers; layers != len(kinds) || slices.Contains(kinds, "") {
-			t.Errorf("%s: %d layers were measured, the model has %q", name, layers, kinds)
+		for _, chunk := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%s, chunk %d", name, chunk), func(t *testing.T) {
+				e := openModel(t, name, func(o *Options) { o.Chunk = chunk })
+				r := Request{Messages: user("Tell me a story."), MaxTokens: 12}
+				want := ask(t, t.Context(), e.NewSession(), r, nil)
+				r.Times = true
+				got := ask(t, t.Context(), e.NewSession(), r, nil)
+				if got.Text != want.Text {
+					t.Errorf("got %q, want %q", got.Text, want.Text)
+				}
+				layers := 0
+				for _, p := range got.Times {
+					if p.Passes != len(got.IDs)-1 || p.Total <= 0 {
+						t.Errorf("%s has %d passes in %v, want %d", p.Name, p.Passes, p.Total, len(got.IDs)-1)
+					}
+					if strings.HasPrefix(p.Name, "layer ") {
+						layers++
+					}
+				}
+				if kinds := e.Info().Layers; layers != len(kinds) || slices.Contains(kinds, "") {
+					t.Errorf("%d layers were measured, the model has %q", layers, kinds)
+				}
+			})
 		}
 	}
 }

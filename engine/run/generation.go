@@ -32,16 +32,17 @@ type job struct {
 // generation is one request being served.
 type generation struct {
 	*job
-	w       *Worker
-	limit   int // most tokens to sample
-	sampled []int32
-	sampler nn.Sampler
-	last    uint64    // newest submission
-	sent    time.Time // when it was submitted
-	figures Figures
-	census  *nn.Census // nil: nothing is counted
-	times   *timing    // nil: nothing is measured
-	reason  Reason
+	w        *Worker
+	limit    int // most tokens to sample
+	sampled  []int32
+	sampler  nn.Sampler
+	last     uint64    // newest submission
+	sent     time.Time // when it was submitted
+	figures  Figures
+	census   *nn.Census // nil: nothing is counted
+	times    *timing    // nil: nothing is measured
+	decoding bool       // the prompt has been read
+	reason   Reason
 }
 
 // serve runs a request and returns its last event. Whatever happens, the session is level: its record holds what
@@ -176,12 +177,12 @@ func (g *generation) prefill() error {
 	return nil
 }
 
-// pass submits one replay of the program for n rows. If that is asked for it counts live neurons, and has decode run
-// part by part; either waits for the pass.
+// pass submits one replay of the program for n rows. If that is asked for it counts live neurons, and has decode, but
+// no prompt that is read row by row, run part by part; either waits for the pass.
 func (g *generation) pass(n int, s nn.Sampler) error {
 	step := g.session.device.Step()
 	live := step.Params().Active != 0 // nothing is in flight while neurons are counted or times taken
-	parts := g.times != nil && n == 1
+	parts := g.times != nil && g.decoding
 	x, err := g.w.programs.exec(n, program{sampler: s, masks: g.census != nil, parts: parts})
 	if err != nil {
 		return err
@@ -214,6 +215,7 @@ func (g *generation) pass(n int, s nn.Sampler) error {
 func (g *generation) decode() error {
 	var seqs [gpu.MaxInFlight]uint64
 	seqs[0] = g.last
+	g.decoding = true
 	first := time.Now()
 	submitted := 1
 	for n := 0; n < submitted; n++ {

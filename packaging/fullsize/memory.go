@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // What the process uses, by Linux's proc(5). Elsewhere there is no such file, and this says so.
@@ -68,4 +70,13 @@ func packUse() (total int64, err error) {
 		}
 	}
 	return total, nil
+}
+
+// processorTime is what this process has used so far, on all processors.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
