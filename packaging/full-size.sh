@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 model=${1:-}
 case $model in
-  qwen) like=qwen36_35b_a3b ablate=concurrent ;;
-  nemotron) like=nemotron35_lightning ablate=sparse ;;
+  qwen) like=qwen36_35b_a3b without=() ;;
+  nemotron) like=nemotron35_lightning without=(--ablate sparse) ;;
   *) echo "full-size: MODEL=qwen or MODEL=nemotron" >&2; exit 2 ;;
 esac
 shift
@@ -22,7 +22,7 @@ if [ ! -e "$dir" ]; then
   "$home/fullsize" write -config engine/model/testdata/$like.json -tensors engine/model/testdata/$like.tensors.gz "$dir"
 fi
 "$home/fullsize" check "$@" "$dir"
-bin/sotto bench --model "$dir" --prompt 16,64 --tokens 8 --rounds 1 --ablate $ablate
+bin/sotto bench --model "$dir" --prompt 16 --tokens 8 --rounds 1 "${without[@]}"
 if [ "$model" = nemotron ]; then
   bin/sotto bench --model "$dir" --table live --tokens 8 --rounds 1
 fi

@@ -44,7 +44,8 @@ func Compact(ctx context.Context, c *Checkpoint, r Recipe, progress func(Progres
 	return out, nil
 }
 
-// smallest is the size of the pack if every item can be stored compactly: what is needed at least, known before a survey.
+// smallest is the size of the pack if every item can be stored compactly: what is needed at least, known before a
+// survey.
 func smallest(r Recipe) (int64, error) {
 	out := Recipe{Items: append([]Item(nil), r.Items...)}
 	for i := range out.Items {

@@ -197,20 +197,10 @@ func (c *check) answer(
 		if err != nil {
 			return a, fmt.Errorf("%s: %w", way, err)
 		}
-		switch e.Kind {
-		case engine.Text:
-			if read == 0 {
-				read = processorTime()
-			}
-			a.logs = append(a.logs, e.Token.Log)
-			for _, alt := range e.Token.Alts {
-				a.logs = append(a.logs, float32(alt.ID), alt.Log)
-			}
-		case engine.Finished:
-			f := e.Result.Figures
-			a.IDs, a.message, a.Prompt, a.Cached = e.Result.IDs, e.Result.Message, f.Prompt, f.Cached
-			a.First, a.Prefill, a.Decode = f.FirstToken.Seconds(), f.PrefillRate(), f.DecodeRate()
+		if e.Kind == engine.Text && read == 0 {
+			read = processorTime()
 		}
+		a.add(e)
 	}
 	if ctx.Err() != nil {
 		return a, ctx.Err()
@@ -226,6 +216,22 @@ func (c *check) answer(
 	return a, err
 }
 
+// add notes what an event tells of the answer.
+func (a *answered) add(e engine.Event) {
+	switch e.Kind {
+	case engine.Text:
+		a.logs = append(a.logs, e.Token.Log)
+		for _, alt := range e.Token.Alts {
+			a.logs = append(a.logs, float32(alt.ID), alt.Log)
+		}
+	case engine.Finished:
+		f := e.Result.Figures
+		a.IDs, a.message, a.Prompt, a.Cached = e.Result.IDs, e.Result.Message, f.Prompt, f.Cached
+		a.First, a.Prefill, a.Decode = f.FirstToken.Seconds(), f.PrefillRate(), f.DecodeRate()
+	default: // reading
+	}
+}
+
 // breakOff gives a long prompt up when some chunks of it have been read, or a moment after it began.
 func (c *check) breakOff(ctx context.Context, m *app.Model, step string, chunks int) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -238,7 +244,8 @@ func (c *check) breakOff(ctx context.Context, m *app.Model, step string, chunks 
 		given = given.Add(moment)
 	}
 	text := strings.Repeat(question+" ", c.long/20+1) // some 20 tokens each
-	for e, err := range m.Engine.NewSession().Generate(ctx, engine.Request{Raw: text, Sampling: sample.Settings{TopP: 1}}) {
+	r := engine.Request{Raw: text, Sampling: sample.Settings{TopP: 1}}
+	for e, err := range m.Engine.NewSession().Generate(ctx, r) {
 		if err != nil {
 			return err
 		}

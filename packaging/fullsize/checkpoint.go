@@ -122,12 +122,12 @@ func (c *checkpoint) write(ctx context.Context, dir string, progress func(done, 
 	return nil
 }
 
-// room compares what is free with what the weights take.
+// room compares what is free with what the weights take, and their pack, which is made next.
 func (c *checkpoint) room(dir string) error {
 	free, err := weights.Free(dir)
-	if need := c.total() + 64<<20; err == nil && free < need { // more than the texts beside the weights
-		err = fmt.Errorf("the checkpoint takes %.2f GB, %.2f GB are free in %s", float64(need)/1e9, float64(free)/1e9,
-			filepath.Dir(dir))
+	if need := 2*c.total() + 64<<20; err == nil && free < need { // more than the texts beside the weights
+		err = fmt.Errorf("the checkpoint and its pack take %.2f GB, %.2f GB are free in %s", float64(need)/1e9,
+			float64(free)/1e9, filepath.Dir(dir))
 	}
 	return err
 }

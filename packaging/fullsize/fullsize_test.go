@@ -185,10 +185,9 @@ func TestBrokenOff(t *testing.T) {
 		t.Errorf("a cancelled write: %v", err)
 	}
 	huge := *c
-	huge.tensors = append(slices.Clone(c.tensors), tensor{name: "x", dtype: weights.BF16, shape: []int64{1 << 60}}.sized())
-	if err := huge.write(t.Context(), dir, func(int64, int64) {}); err == nil || !strings.Contains(err.Error(), "are free in "+home) {
-		t.Errorf("more than any disk holds: %v", err)
-	}
+	x := tensor{name: "x", dtype: weights.BF16, shape: []int64{1 << 60}}
+	huge.tensors = append(slices.Clone(c.tensors), x.sized())
+	fails(t, &huge, dir, "are free in "+home)
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
@@ -202,8 +201,14 @@ func TestBrokenOff(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "old")); err == nil {
 		t.Error("the folder has what an earlier write left")
 	}
-	if err := c.write(t.Context(), dir, func(int64, int64) {}); err == nil || !strings.Contains(err.Error(), "is there already") {
-		t.Errorf("a second write: %v", err)
+	fails(t, c, dir, "is there already")
+}
+
+// fails writes a model that cannot be written.
+func fails(t *testing.T, c *checkpoint, dir, want string) {
+	t.Helper()
+	if err := c.write(t.Context(), dir, func(int64, int64) {}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 
@@ -224,7 +229,8 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q has the id of another token", a.Content)
 		}
 	}
-	if i := slices.IndexFunc(added, func(a addedToken) bool { return a.Content == "<|im_end|>" }); added[i].ID != 248046 {
-		t.Errorf("turns end with %d", added[i].ID)
+	end := slices.IndexFunc(added, func(a addedToken) bool { return a.Content == "<|im_end|>" })
+	if added[end].ID != 248046 {
+		t.Errorf("turns end with %d", added[end].ID)
 	}
 }
