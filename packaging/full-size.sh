@@ -13,11 +13,11 @@ esac
 shift
 home=$PWD/build/full-size
 dir=$home/$model
-export XDG_CACHE_HOME=$home/cache XDG_DATA_HOME=$home/data
 mkdir -p "$home"
 clean() { [ "${KEEP:-}" = 1 ] || rm -rf "$home"; }
 trap clean EXIT
 go build -o "$home/fullsize" ./packaging/fullsize
+export XDG_CACHE_HOME=$home/cache XDG_DATA_HOME=$home/data # Sotto's, from here on
 if [ ! -e "$dir" ]; then
   "$home/fullsize" write -config engine/model/testdata/$like.json -tensors engine/model/testdata/$like.tensors.gz "$dir"
 fi

@@ -18,12 +18,15 @@ const (
 const growth = 4
 
 // pace is how many rows of a prompt are read at once. It follows the time that chunks take, for a device only guesses
-// what a model needs. Where a prompt is cut changes no bit of what is computed.
+// what a model needs: a single row comes first, and the guess is followed if that was quick. A guess made for a small
+// model would keep a large one, whose weights are still on disk, busy for many seconds. Where a prompt is cut changes
+// no bit of what is computed.
 type pace struct {
 	rows, most int
+	guess      int // rows; 0: a row has been timed
 }
 
-// chunk is the number of rows to begin with.
+// chunk is the number of rows that is asked for or that the device suggests.
 func (c Config) chunk() int {
 	if c.Chunk > 0 {
 		return min(c.Chunk, kernels.MaxRows)
@@ -31,13 +34,12 @@ func (c Config) chunk() int {
 	return min(max(c.Device.Caps().Chunk, 1), kernels.MaxRows)
 }
 
-// newPace begins with what is asked for, and then keeps to it, or with what the device suggests.
+// newPace begins with what is asked for, and then keeps to it, or with one row.
 func newPace(c Config) pace {
-	p := pace{rows: c.chunk()}
-	if c.Chunk == 0 {
-		p.most = min(growth*p.rows, kernels.MaxRows)
+	if c.Chunk > 0 {
+		return pace{rows: c.chunk()}
 	}
-	return p
+	return pace{rows: 1, guess: c.chunk(), most: min(growth*c.chunk(), kernels.MaxRows)}
 }
 
 // widest is the largest chunk there can be.
@@ -47,6 +49,11 @@ func (p pace) widest() int { return max(p.rows, p.most) }
 func (p *pace) took(n int, d time.Duration) {
 	switch {
 	case p.most == 0:
+	case p.guess > 0:
+		if d < shortTime {
+			p.rows = p.guess
+		}
+		p.guess = 0
 	case d > chunkTime:
 		fit := max(int(int64(n)*int64(chunkTime)/int64(d)), 1)
 		p.rows = min(p.rows, 1<<(bits.Len(uint(fit))-1)) // a power of two, as row classes are

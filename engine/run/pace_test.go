@@ -29,16 +29,27 @@ func TestPace(t *testing.T) {
 		suggests, asked int
 		chunks          []chunk
 	}{
-		{"fits", 64, 0, []chunk{{64, 99 * ms, 64}, {64, 40 * ms, 64}, {3, ms, 64}}},
-		{"slow", 64, 0, []chunk{{64, 150 * ms, 32}, {32, 101 * ms, 16}, {16, 40 * time.Second, 1}, {1, time.Hour, 1}}},
-		{"slow in the last, short chunk", 64, 0, []chunk{{10, 200 * ms, 4}}},
-		{"quick", 64, 0, []chunk{{64, 10 * ms, 128}, {64, 10 * ms, 128}, {128, 20 * ms, 256}, {256, ms, 256}}},
-		{"slow, then quick", 64, 0, []chunk{{64, time.Second, 4}, {4, ms, 8}, {8, 2 * ms, 16}, {16, 60 * ms, 16}}},
+		{"fits", 64, 0, []chunk{{1, ms, 64}, {64, 99 * ms, 64}, {64, 40 * ms, 64}, {3, ms, 64}}},
+		{"slow", 64, 0, []chunk{
+			{1, 3 * ms, 64}, {64, 150 * ms, 32}, {32, 101 * ms, 16},
+			{16, 40 * time.Second, 1}, {1, time.Hour, 1},
+		}},
+		{"slow in the last, short chunk", 64, 0, []chunk{{1, ms, 64}, {10, 200 * ms, 4}}},
+		{"quick", 64, 0, []chunk{
+			{1, ms, 64}, {64, 10 * ms, 128}, {64, 10 * ms, 128},
+			{128, 20 * ms, 256}, {256, ms, 256},
+		}},
+		{"slow, then quick", 64, 0, []chunk{
+			{1, ms, 64}, {64, time.Second, 4}, {4, ms, 8},
+			{8, 2 * ms, 16}, {16, 60 * ms, 16},
+		}},
 		{"as asked", 64, 48, []chunk{{48, time.Hour, 48}, {48, ms, 48}}},
-		{"not a power of two", 100, 0, []chunk{{100, 110 * ms, 64}, {64, ms, 128}}},
-		{"largest", kernels.MaxRows, 0, []chunk{{kernels.MaxRows, ms, kernels.MaxRows}}},
+		{"not a power of two", 100, 0, []chunk{{1, ms, 100}, {100, 110 * ms, 64}, {64, ms, 128}}},
+		{"largest", kernels.MaxRows, 0, []chunk{{1, ms, kernels.MaxRows}, {kernels.MaxRows, ms, kernels.MaxRows}}},
 		{"asked too much", 64, 1 << 20, []chunk{{kernels.MaxRows, time.Hour, kernels.MaxRows}}},
-		{"no suggestion", 0, 0, []chunk{{1, ms, 2}}},
+		{"no suggestion", 0, 0, []chunk{{1, ms, 1}, {1, ms, 2}}},
+		{"weights on disk", 64, 0, []chunk{{1, time.Second, 1}, {1, 20 * ms, 2}, {2, 21 * ms, 4}, {4, 40 * ms, 4}}},
+		{"a row takes all", 64, 0, []chunk{{1, 90 * ms, 1}, {1, 90 * ms, 1}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPace(Config{Device: capable{chunk: c.suggests}, Chunk: c.asked})

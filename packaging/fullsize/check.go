@@ -121,11 +121,8 @@ func (c *check) first(ctx context.Context) (base answered, err error) {
 	if base, err = c.answer(ctx, session, "cold", nil, nil); err != nil {
 		return base, err
 	}
-	if _, err := c.answer(ctx, m.Engine.NewSession(), "again", nil, &base); err != nil {
-		return base, err
-	}
 	turns := []engine.Message{{Role: engine.User, Content: question}, base.message}
-	went, err := c.answer(ctx, session, "second turn", turns, nil)
+	went, err := c.answer(ctx, session, "second turn", turns, nil) // at once: there may be a place for one session
 	if err != nil {
 		return base, err
 	}
@@ -133,6 +130,9 @@ func (c *check) first(ctx context.Context) (base answered, err error) {
 		return base, errors.New("the second turn read the first one again")
 	}
 	if _, err := c.answer(ctx, m.Engine.NewSession(), "second turn, cold", turns, &went); err != nil {
+		return base, err
+	}
+	if _, err := c.answer(ctx, m.Engine.NewSession(), "again", nil, &base); err != nil {
 		return base, err
 	}
 	if err := c.touch(ctx, m); err != nil {
