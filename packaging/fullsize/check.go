@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -260,10 +261,12 @@ func (c *check) breakOff(ctx context.Context, m *app.Model, step string, chunks 
 	return c.out.Encode(b)
 }
 
-// touch reads one token and counts what that used of the pack.
+// touch reads one token and counts what that used of the pack, where the system tells.
 func (c *check) touch(ctx context.Context, m *app.Model) error {
 	u := used{Step: "memory"}
-	if err := forgetUse(); err != nil {
+	if err := forgetUse(); errors.Is(err, fs.ErrNotExist) {
+		return nil // this system does not tell
+	} else if err != nil {
 		return err
 	}
 	if _, err := m.Engine.Measure(ctx, 1, 1, 1); err != nil {

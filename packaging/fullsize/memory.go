@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the process uses, by Linux's proc(5). Elsewhere there is no such file, and this says so.
+// What the process uses, by Linux's proc(5). Elsewhere there are no such files: the error is fs.ErrNotExist.
 
 // resident is the memory of this process: what is its own, and what are pages of files.
 func resident() (private, files int64, err error) {
