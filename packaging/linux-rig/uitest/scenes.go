@@ -35,7 +35,10 @@ var scenes = []scene{
 	{"windows", windows},
 }
 
-// Questions. The long task keeps the built-in model talking for about half a second.
+// tokenTime is the least time between two tokens: an answer can be met under way, however quick the machine is.
+const tokenTime = 5 * time.Millisecond
+
+// Questions. The long task keeps the built-in model talking for more than a second.
 const (
 	question = "Tell me about the sea."
 	longTask = "Write a very long story about a lighthouse, as long as you can."
@@ -95,7 +98,7 @@ func (p *stage) quit() {
 }
 
 // during asks for something long, stops the program while the answer streams and does something then: it is what the
-// program sees next. The built-in model is quick: where it was quicker all the same, everything is tried again.
+// program sees next. Where the answer was quicker all the same, everything is tried again.
 func (p *stage) during(act func(ui.Snapshot), happened func() bool) {
 	for range 12 {
 		p.newChat()
