@@ -188,6 +188,25 @@ func (p *stage) click(part string) {
 	p.clickAt(x, y)
 }
 
+// clickFor clicks on a part until the screen shows what comes of it. GNUstep now and then loses a press, as a person
+// does: it is pressed again, and noted. It must be a part that goes with what it does, so that no second click undoes it.
+func (p *stage) clickFor(part, what string, shows func(ui.Snapshot) bool) ui.Snapshot {
+	for range 3 {
+		p.click(part)
+		for end := time.Now().Add(soon / 3); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if s := p.see(); shows(s) {
+				return s
+			}
+			if _, there := p.see().Parts[part]; !there {
+				return p.wait(what, soon, shows)
+			}
+		}
+		p.notes = append(p.notes, "nothing came of a click on "+part+"; the keyboard belongs to "+p.keyboard())
+	}
+	p.fail("waiting for %s: nothing comes of clicks on %s", what, part)
+	return ui.Snapshot{}
+}
+
 func (p *stage) place(part string) (x, y int) {
 	f, ok := p.see().Parts[part]
 	if !ok {
