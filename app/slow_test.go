@@ -14,7 +14,9 @@ func TestSlowly(t *testing.T) {
 	failure := errors.New("broken")
 	answer := func(yield func(engine.Event, error) bool) {
 		for _, e := range []engine.Event{
-			{Kind: engine.Reading}, {Kind: engine.Text, Text: "a"}, {Kind: engine.Text, Text: "b"},
+			{Kind: engine.Reading},
+			{Kind: engine.Text, Text: "a"},
+			{Kind: engine.Text, Text: "b"},
 			{Kind: engine.Finished},
 		} {
 			if !yield(e, nil) {

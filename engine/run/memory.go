@@ -14,10 +14,13 @@ import (
 // a conversation is refused.
 const leastWindow = 4096
 
+// wholeWindow is the window that the model has where memory is not short.
+func wholeWindow(c Config) int { return min(c.Spec.Window, state.MaxWindow) }
+
 // sizes are how much state there may be, what was asked for first: fewer sessions, then shorter windows.
 func sizes(c Config) []state.Config {
 	var out []state.Config
-	window := min(c.Spec.Window, state.MaxWindow)
+	window := wholeWindow(c)
 	for slots := max(c.Sessions, 1); slots > 1; slots = (slots + 1) / 2 {
 		out = append(out, state.Config{DType: c.DType, Slots: slots, Window: window})
 	}
