@@ -145,8 +145,8 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	}
 	d := spec.Sampling
 	e.info = Info{
-		Family: spec.Family, Vocab: spec.Vocab, WholeWindow: min(spec.Window, state.MaxWindow), Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
-		Layers:   spec.Kinds(),
+		Family: spec.Family, Vocab: spec.Vocab, WholeWindow: min(spec.Window, state.MaxWindow), Caps: o.Device.Caps(),
+		Weights: int64(len(e.pack.Bytes())), Layers: spec.Kinds(),
 		Sampling: sample.Settings{Temperature: d.Temperature, TopP: d.TopP, MinP: d.MinP, TopK: d.TopK},
 	}
 	return spec, nil
