@@ -53,6 +53,11 @@ func (r *Runtime) execute(q *queue, o *object) {
 			}
 		}
 	}
+	if f != nil && f.Signals && f.Delay > 0 { // what comes of it is known later than the signal
+		r.mu.Unlock()
+		time.Sleep(f.Delay)
+		r.mu.Lock()
+	}
 	c.state = statusCompleted
 	if f != nil {
 		c.state = statusError
