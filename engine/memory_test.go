@@ -164,7 +164,8 @@ func leastOf(window int) int {
 // TestTooLargeForMemory refuses a model before its weights are packed, which may take minutes and much of the disk.
 func TestTooLargeForMemory(t *testing.T) {
 	packs := filepath.Join(t.TempDir(), "packs")
-	_, err := small(t, copyModel(t, "nemotron-tiny", strings.NewReplacer()), 5e6, func(o *Options) { o.PackDir = packs })
+	dir := copyModel(t, "nemotron-tiny", strings.NewReplacer())
+	_, err := small(t, dir, 5e6, func(o *Options) { o.PackDir = packs })
 	if !errors.Is(err, gpu.ErrOutOfMemory) || !strings.Contains(err.Error(), "the 5 MB that ") {
 		t.Errorf("got %v, want the numbers", err)
 	}
@@ -181,7 +182,7 @@ type strictDevice struct {
 
 func (d strictDevice) Alloc(size int64) (gpu.Buffer, error) {
 	if *d.used+size > d.limit {
-		return nil, fmt.Errorf("%d bytes with %d in use and a limit of %d: %w", size, *d.used, d.limit, gpu.ErrOutOfMemory)
+		return nil, fmt.Errorf("%d bytes with %d in use of %d: %w", size, *d.used, d.limit, gpu.ErrOutOfMemory)
 	}
 	*d.used += size
 	return d.Device.Alloc(size)
@@ -203,7 +204,8 @@ func TestWhatIsAdmittedRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			return Open(t.Context(), dir, Options{
-				Device: strictDevice{smallDevice{device, limit}, new(int64)}, PackDir: packs, Manifests: memory{}, Chunk: chunk,
+				Device:  strictDevice{smallDevice{device, limit}, new(int64)},
+				PackDir: packs, Manifests: memory{}, Chunk: chunk,
 			})
 		}
 		for _, chunk := range []int{1, 256} {
@@ -231,7 +233,8 @@ func TestWhatIsAdmittedRuns(t *testing.T) {
 					r.Sampling = sample.Settings{Temperature: temperature, TopP: 1}
 					for _, err := range s.Generate(t.Context(), r) {
 						if err != nil {
-							t.Errorf("%s in %d bytes, chunks of %d, %d letters: %v", model, taken, chunk, len(text), err)
+							t.Errorf("%s in %d bytes, chunks of %d, %d letters: %v", model, taken, chunk, len(text),
+								err)
 						}
 					}
 				}

@@ -349,8 +349,12 @@ func listScenes() []scene {
 			RenameChat{99, "x"},
 		}},
 		{"store fails", "chat status", begun, []Msg{
-			SaveFailed{errors.New("no space left on device")}, Send{"Hi"}, DismissNotice{},
-			SaveFailed{errors.New("the disk is gone")}, SaveRecovered{}, ConversationFailed{
+			SaveFailed{errors.New("no space left on device")},
+			Send{"Hi"},
+			DismissNotice{},
+			SaveFailed{errors.New("the disk is gone")},
+			SaveRecovered{},
+			ConversationFailed{
 				1,
 				errEngine,
 			},

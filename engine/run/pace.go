@@ -8,9 +8,9 @@ import (
 )
 
 // A chunk of a prompt should take no longer than chunkTime: that is how long a cancelled request goes on, and how long
-// the device keeps others from drawing. Twice the rows take at most twice the time, because rows share the weights: what
-// takes less than shortTime can be doubled. A higher bound would go too far, a lower one would keep for ever what a
-// single slow chunk, such as the first, whose weights come from the disk, has made of the rows.
+// the device keeps others from drawing. Twice the rows take at most twice the time, because rows share the weights:
+// what takes less than shortTime can be doubled. A higher bound would go too far, a lower one would keep for ever what
+// a single slow chunk, such as the first, whose weights come from the disk, has made of the rows.
 const (
 	chunkTime = 100 * time.Millisecond
 	shortTime = chunkTime / 2
