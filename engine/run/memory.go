@@ -8,6 +8,7 @@ import (
 	"sotto/engine/nn"
 	"sotto/engine/state"
 	"sotto/engine/weights"
+	"sotto/kernels"
 )
 
 // leastWindow is the smallest window in positions that memory is allowed to make of a larger one: what would not hold
@@ -71,15 +72,15 @@ func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
 	})
 }
 
-// admit refuses what does not fit the device's memory, with the numbers: weights, state and the scratch memory of a
-// chunk.
+// admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers and the scratch
+// memory of passes.
 func admit(c Config, l *state.Layout) error {
 	caps := c.Device.Caps()
-	pass, err := record(c, l, class(newPace(c).widest()))
+	scratch, err := mostScratch(c, l)
 	if err != nil {
 		return err
 	}
-	need := c.Layout.Size() + pass.Scratch.Size
+	need := c.Layout.Size() + scratch + int64(l.Slots)*kernels.StepBytes
 	for _, r := range l.Regions() {
 		need += r.Size
 	}
@@ -88,4 +89,21 @@ func admit(c Config, l *state.Layout) error {
 			need/1e6, l.Window, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
 	}
 	return nil
+}
+
+// mostScratch is the scratch memory that any pass needs, up to the widest chunk. A pass of one row may need the most:
+// it is the one that samples with the whole vocabulary at hand.
+func mostScratch(c Config, l *state.Layout) (int64, error) {
+	most, widest := int64(0), class(newPace(c).widest())
+	for _, rows := range classes {
+		if rows > widest {
+			break
+		}
+		pass, err := record(c, l, rows)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, pass.Scratch.Size)
+	}
+	return most, nil
 }

@@ -29,7 +29,7 @@ func TestPace(t *testing.T) {
 		suggests, asked int
 		chunks          []chunk
 	}{
-		{"fits", 64, 0, []chunk{{64, 99 * ms, 64}, {64, 40 * ms, 64}, {3, ms, 64}}},
+		{"fits", 64, 0, []chunk{{64, 99 * ms, 64}, {64, 50 * ms, 64}, {3, ms, 64}}},
 		{"slow", 64, 0, []chunk{{64, 150 * ms, 32}, {32, 101 * ms, 16}, {16, 40 * time.Second, 1}, {1, time.Hour, 1}}},
 		{"slow in the last, short chunk", 64, 0, []chunk{{10, 200 * ms, 4}}},
 		{"quick", 64, 0, []chunk{{64, 10 * ms, 128}, {64, 10 * ms, 128}, {128, 20 * ms, 256}, {256, ms, 256}}},
@@ -48,5 +48,29 @@ func TestPace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPaceRecovers reads a long prompt on devices of several speeds, where the first chunk takes seconds because the
+// weights come from the disk: the pace gets back to rows that take at least half of the time that a chunk may take.
+func TestPaceRecovers(t *testing.T) {
+	for _, c := range []struct {
+		suggests int
+		fixed    time.Duration // for what all rows share
+		row      time.Duration
+	}{
+		{512, 37 * time.Millisecond, 100 * time.Microsecond},
+		{128, 30 * time.Millisecond, 400 * time.Microsecond},
+		{32, 20 * time.Millisecond, 4 * time.Millisecond},
+	} {
+		p := newPace(Config{Device: capable{chunk: c.suggests}})
+		took := func() time.Duration { return c.fixed + time.Duration(p.rows)*c.row }
+		p.took(p.rows, took()+4*time.Second)
+		for range 20 {
+			p.took(p.rows, took())
+		}
+		if d := took(); d < chunkTime/2 || d > chunkTime {
+			t.Errorf("%d rows suggested: %d rows after a slow chunk, which take %v", c.suggests, p.rows, took())
+		}
 	}
 }
