@@ -223,7 +223,9 @@ func versions(p *stage) {
 		return answered(s.Chat.TalkSnapshot, 2) && s.Parts["chat.link.version:3:-1"][2] > 0
 	})
 	p.settle()
-	p.clickFor("chat.link.version:3:-1", "the first version", func(s ui.Snapshot) bool { return s.Chat.Messages[1].Text == first })
+	p.clickFor("chat.link.version:3:-1", "the first version", func(s ui.Snapshot) bool {
+		return s.Chat.Messages[1].Text == first
+	})
 	p.settle()
 	p.clickFor("chat.link.edit:1", "the message in the composer", func(s ui.Snapshot) bool {
 		return s.Chat.Composer == "Name a colour."

@@ -70,7 +70,8 @@ func (p *stage) start() {
 	if p.program != nil {
 		p.fail("it is already running")
 	}
-	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app, "app", "--trace", "--slow", p.slow.String())
+	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app,
+		"app", "--trace", "--slow", p.slow.String())
 	c.Env = append(append(os.Environ(), "DISPLAY="+p.x.name, "HOME="+p.user, "GOTRACEBACK=all"), p.environment...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
@@ -188,8 +189,9 @@ func (p *stage) click(part string) {
 	p.clickAt(x, y)
 }
 
-// clickFor clicks on a part until the screen shows what comes of it. GNUstep now and then loses a press, as a person
-// does: it is pressed again, and noted. It must be a part that goes with what it does, so that no second click undoes it.
+// clickFor clicks on a part until the screen shows what comes of it. GNUstep now and then loses a press: as a person
+// does, it presses again, and notes that. It must be a part that goes with what it does, so that no second click undoes
+// it.
 func (p *stage) clickFor(part, what string, shows func(ui.Snapshot) bool) ui.Snapshot {
 	for range 3 {
 		p.click(part)
