@@ -208,7 +208,8 @@ type (
 		Desk          Desk
 		Damaged       int            // conversations that were set aside
 		LastID        ConversationID // newest ever given, also to what cannot be read
-		Err           error          // why nothing can be read
+		Err           error          // why something cannot be read
+		Unread        bool           // it is the conversations, and so nothing else was read either
 	}
 	// ConversationLoaded brings the nodes of a conversation.
 	ConversationLoaded struct {

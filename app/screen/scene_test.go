@@ -356,7 +356,11 @@ func listScenes() []scene {
 			},
 		}},
 		{"store cannot be read", "chat", func() []Msg { return nil }, []Msg{
-			Tick{noon}, Loaded{Err: errors.New("it was written by a newer Sotto")},
+			Tick{noon}, Loaded{Err: errors.New("it was written by a newer Sotto"), Unread: true},
+			ComposerChanged{"draft"}, WindowClosed{}, Send{"Hi"},
+		}},
+		{"settings cannot be read", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon}, Loaded{Err: errors.New("it is damaged: settings")}, ComposerChanged{"draft"}, WindowClosed{},
 		}},
 		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon},

@@ -10,6 +10,7 @@ import (
 type State struct {
 	now         time.Time
 	started     bool // Loaded came
+	unread      bool // what the store holds is not known
 	window      window
 	chats       []*chat // the conversations of the store, in no order
 	trash       bin

@@ -136,7 +136,7 @@ func (u *step) selectChat(id ConversationID) {
 	if u.window.selected != id {
 		u.window.selected = id
 		u.window.rev++
-		u.do(SaveDesk{u.desk()})
+		u.saveDesk()
 	}
 	u.load(u.shown())
 }
@@ -152,8 +152,11 @@ func (u *step) load(c *chat) {
 	u.do(LoadConversation{c.head.ID})
 }
 
-func (u *step) desk() Desk {
-	return Desk{Selected: u.window.selected, Draft: u.window.fresh.head.Draft}
+// saveDesk keeps where the user is; not in place of what could not be read.
+func (u *step) saveDesk() {
+	if !u.unread {
+		u.do(SaveDesk{Desk{Selected: u.window.selected, Draft: u.window.fresh.head.Draft}})
+	}
 }
 
 // order is the list from top to bottom.
@@ -302,7 +305,7 @@ func (u *step) adopt(c *chat, text string) *chat {
 	c.head.ID, c.head.First, c.head.Created, c.head.Used = u.lastID, firstWords(text), u.now, u.now
 	u.window.selected = c.head.ID
 	u.window.fresh = &chat{loaded: true}
-	u.do(SaveDesk{u.desk()})
+	u.saveDesk()
 	return c
 }
 
