@@ -119,6 +119,14 @@ func serviceScenes() []scene {
 			end(2, 300, engine.ReasonStop, "", "the cat\n"),
 			ServiceReplace{},
 		}},
+		{"service that was waited for too long", "service", begun, []Msg{
+			ServiceCall{3, Proofread, "Th cat", true},
+			ServiceExpired{2},
+			end(1, 300, engine.ReasonStop, "", "The cat"),
+			ServiceExpired{3},
+			ServiceReplace{},
+			ServiceCopy{},
+		}},
 		{"service thinking", "service", begun, []Msg{
 			ServiceToggleThinking{2},
 			ServiceCall{1, Explain, "entropy", false},

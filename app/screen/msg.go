@@ -119,6 +119,8 @@ type (
 	}
 	// ServiceReplace gives the answer to the program that called.
 	ServiceReplace struct{}
+	// ServiceExpired says that the program of call Call waits no longer: its selection stays as it is.
+	ServiceExpired struct{ Call int }
 	// ServiceCopy copies the answer.
 	ServiceCopy struct{}
 	// ServiceStop ends the answer and keeps the panel.
@@ -273,6 +275,7 @@ func (StopAll) msg()               {}
 func (Quit) msg()                  {}
 func (ServiceCall) msg()           {}
 func (ServiceReplace) msg()        {}
+func (ServiceExpired) msg()        {}
 func (ServiceCopy) msg()           {}
 func (ServiceStop) msg()           {}
 func (ServiceRetry) msg()          {}
