@@ -77,17 +77,17 @@ func (c *chat) build() {
 	c.emptyText.SetAlignment(appkit.TextAlignmentCenter)
 	c.composer = newComposer(s, composerInset, composerEvents{
 		changed: func(text string) {
-			send(screen.ComposerChanged{Text: text})
+			send(screen.ComposerChanged{Text: text, Rev: c.composer.rev})
 			c.layout()
 		},
-		send:   func(text string) { send(screen.Send{Text: text}) },
+		send:   func(text string) { send(screen.Send{Text: text, Rev: c.composer.rev}) },
 		escape: c.escape,
 	})
 	c.sendButton = s.NewButton("Send", func() {
 		if c.view.CanStop {
 			send(screen.Stop{})
 		} else {
-			send(screen.Send{Text: c.composer.text.String()})
+			send(screen.Send{Text: c.composer.text.String(), Rev: c.composer.rev})
 		}
 	})
 	c.cancelEdit = s.NewButton("Cancel", func() { send(screen.CancelEdit{}) })

@@ -28,10 +28,17 @@ type (
 		ID    ConversationID
 		Title string
 	}
-	// ComposerChanged tells the composer's text after every change that the user made.
-	ComposerChanged struct{ Text string }
-	// Send sends the composer's text, which comes along.
-	Send struct{ Text string }
+	// ComposerChanged tells the composer's text after every change that the user made. Rev is that of the text that was
+	// shown: what was typed over a text that has been replaced since is dropped. 0: whatever is shown.
+	ComposerChanged struct {
+		Text string
+		Rev  int
+	}
+	// Send sends the composer's text, which comes along, with its Rev as above.
+	Send struct {
+		Text string
+		Rev  int
+	}
 	// Stop ends the answer of the conversation that is shown.
 	Stop struct{}
 	// Regenerate answers again, beside the answer that there is.
@@ -76,8 +83,11 @@ type (
 	ToggleQuick struct{}
 	// CloseQuick hides it and stops its answer.
 	CloseQuick struct{}
-	// QuickChanged tells the field's text after every change that the user made.
-	QuickChanged struct{ Text string }
+	// QuickChanged tells the field's text after every change that the user made, with its Rev as above.
+	QuickChanged struct {
+		Text string
+		Rev  int
+	}
 	// QuickAsk asks the field's text, which comes along, or follows up on what was asked before.
 	QuickAsk struct{ Text string }
 	// QuickStop ends the answer.

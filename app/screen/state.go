@@ -35,7 +35,7 @@ type State struct {
 func New() State {
 	return State{
 		window:   window{open: true, fresh: &chat{loaded: true}},
-		quick:    quick{chat: &chat{loaded: true}, session: 1},
+		quick:    quick{chat: &chat{loaded: true}, session: 1, rev: 1},
 		settings: newSettings(),
 	}
 }

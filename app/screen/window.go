@@ -43,9 +43,15 @@ func (u *step) ofWindow(m Msg) bool {
 	case RenameChat:
 		u.rename(m.ID, m.Title)
 	case ComposerChanged:
-		u.compose(m.Text)
+		if !stale(m.Rev, u.window.rev) {
+			u.compose(m.Text)
+		}
 	case Send:
-		u.send(m.Text)
+		if stale(m.Rev, u.window.rev) {
+			u.ui(Beep{})
+		} else {
+			u.send(m.Text)
+		}
 	case OpenWindow:
 		u.openWindow()
 	case WindowClosed:
@@ -240,6 +246,9 @@ func (u *step) rename(id ConversationID, title string) {
 	u.put(inWindow, c)
 	u.save(inWindow, c)
 }
+
+// stale says whether a text was typed over one that is not in the field any more.
+func stale(rev, now int) bool { return rev != 0 && rev != now }
 
 // compose keeps the composer's text.
 func (u *step) compose(text string) {
