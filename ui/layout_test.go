@@ -68,7 +68,9 @@ func TestLayouts(t *testing.T) {
 	shapes := map[string]chatShape{
 		"plain": {}, "long text": {composerText: 9000}, "notice": {notice: words{[]float64{90}, 4}},
 		"long notice": {notice: words{[]float64{4000}, 4}, noticeButton: true},
-		"everything":  {composerText: 60, notice: words{[]float64{200, 200, 200}, 4}, noticeButton: true, undo: true, editing: true},
+		"everything": {
+			composerText: 60, notice: words{[]float64{200, 200, 200}, 4}, noticeButton: true, undo: true, editing: true,
+		},
 	}
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {

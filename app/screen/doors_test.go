@@ -130,7 +130,8 @@ func serviceScenes() []scene {
 		{"service thinking", "service", begun, []Msg{
 			ServiceToggleThinking{2},
 			ServiceCall{1, Explain, "entropy", false},
-			think(1, 1000, "It is"), ServiceToggleThinking{2},
+			think(1, 1000, "It is"),
+			ServiceToggleThinking{2},
 			tok(1, 2000, "A measure."), end(1, 2100, engine.ReasonStop, "It is", "A measure."),
 			ServiceToggleThinking{2},
 		}},

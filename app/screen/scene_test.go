@@ -363,18 +363,28 @@ func listScenes() []scene {
 			RenameChat{99, "x"},
 		}},
 		{"store fails", "chat status", begun, []Msg{
-			SaveFailed{errors.New("no space left on device")}, Send{Text: "Hi"}, DismissNotice{},
-			SaveFailed{errors.New("the disk is gone")}, SaveRecovered{}, ConversationFailed{
+			SaveFailed{errors.New("no space left on device")},
+			Send{Text: "Hi"},
+			DismissNotice{},
+			SaveFailed{errors.New("the disk is gone")},
+			SaveRecovered{},
+			ConversationFailed{
 				1,
 				errEngine,
 			},
 		}},
 		{"store cannot be read", "chat", func() []Msg { return nil }, []Msg{
-			Tick{noon}, Loaded{Err: errors.New("it was written by a newer Sotto"), Unread: true},
-			ComposerChanged{Text: "draft"}, WindowClosed{}, Send{Text: "Hi"},
+			Tick{noon},
+			Loaded{Err: errors.New("it was written by a newer Sotto"), Unread: true},
+			ComposerChanged{Text: "draft"},
+			WindowClosed{},
+			Send{Text: "Hi"},
 		}},
 		{"settings cannot be read", "chat", func() []Msg { return nil }, []Msg{
-			Tick{noon}, Loaded{Err: errors.New("it is damaged: settings")}, ComposerChanged{Text: "draft"}, WindowClosed{},
+			Tick{noon},
+			Loaded{Err: errors.New("it is damaged: settings")},
+			ComposerChanged{Text: "draft"},
+			WindowClosed{},
 		}},
 		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon},

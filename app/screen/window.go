@@ -43,15 +43,9 @@ func (u *step) ofWindow(m Msg) bool {
 	case RenameChat:
 		u.rename(m.ID, m.Title)
 	case ComposerChanged:
-		if !stale(m.Rev, u.window.rev) {
-			u.compose(m.Text)
-		}
+		u.compose(m)
 	case Send:
-		if stale(m.Rev, u.window.rev) {
-			u.ui(Beep{})
-		} else {
-			u.send(m.Text)
-		}
+		u.send(m)
 	case OpenWindow:
 		u.openWindow()
 	case WindowClosed:
@@ -251,14 +245,17 @@ func (u *step) rename(id ConversationID, title string) {
 func stale(rev, now int) bool { return rev != 0 && rev != now }
 
 // compose keeps the composer's text.
-func (u *step) compose(text string) {
+func (u *step) compose(m ComposerChanged) {
+	if stale(m.Rev, u.window.rev) {
+		return
+	}
 	c := u.shown().clone()
 	if c.editing != 0 {
-		c.edit = text
+		c.edit = m.Text
 		u.put(inWindow, c)
 		return
 	}
-	c.head.Draft = text
+	c.head.Draft = m.Text
 	u.put(inWindow, c)
 	u.markDraft(c.head.ID)
 }
@@ -282,12 +279,12 @@ func (s *State) cannotSend() string {
 }
 
 // send puts a message of the user into the tree and asks for an answer.
-func (u *step) send(text string) {
-	text = strings.TrimSpace(text)
+func (u *step) send(m Send) {
+	text := strings.TrimSpace(m.Text)
 	if text == "" {
 		return
 	}
-	if u.cannotSend() != "" {
+	if u.cannotSend() != "" || stale(m.Rev, u.window.rev) {
 		u.ui(Beep{})
 		return
 	}
