@@ -63,6 +63,7 @@ func openWindow(ctx context.Context, t terminal, s showing) error {
 	ended := make(chan error, 1)
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal does not wait for a disk that fails
 	go func() { ended <- r.Run(ctx) }()
 	var to io.Writer
 	if s.trace {
