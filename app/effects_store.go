@@ -196,7 +196,8 @@ func readAll(o RuntimeOptions) screen.Loaded {
 	out := screen.Loaded{Models: o.Models}
 	list, err := k.Conversations()
 	if err != nil {
-		out.Err = err
+		// Which numbers are taken is not known; none is this one, so nothing is written over when the store is back.
+		out.Err, out.Unread, out.LastID = err, true, screen.ConversationID(time.Now().UnixNano())
 		return out
 	}
 	out.LastID, out.Damaged = screen.ConversationID(list.LastID), len(list.Damaged)

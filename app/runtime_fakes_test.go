@@ -30,6 +30,7 @@ type memory struct {
 	fail     error
 	stall    chan struct{} // writes wait until it is closed
 	damaged  uint64        // a conversation that cannot be read
+	unread   error         // of listing the conversations
 }
 
 func newMemory() *memory {
@@ -57,6 +58,9 @@ func (m *memory) Conversations() (store.Listing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var l store.Listing
+	if m.unread != nil {
+		return l, m.unread
+	}
 	for id, c := range m.chats {
 		l.LastID = max(l.LastID, id)
 		if !m.trash[id] {

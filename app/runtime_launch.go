@@ -24,6 +24,9 @@ type LaunchOptions struct {
 	Open   Options      // how models are opened; Model, Progress and Sessions are not used
 	Build  string       // version of the program, for clients of the API
 	Logger *slog.Logger // of the API; nil: none
+	// Slow is the least time between two tokens that the windows get. Tests set it to see what passes quickly, whatever
+	// the machine.
+	Slow time.Duration
 }
 
 // Launch makes the runtime of the app: this user's files, the catalogue's models, the engine on this machine, the API.
@@ -40,7 +43,7 @@ func Launch(o LaunchOptions) (*Runtime, error) {
 	return NewRuntime(RuntimeOptions{
 		Store: dirs.Store(), Lock: dirs.Lock(), Models: choices,
 		Open: func(ctx context.Context, name string, loading func(Loading), serving func(string)) (Answers, error) {
-			return openAnswers(ctx, o.Open, name, loading, serving)
+			return openAnswers(ctx, o, name, loading, serving)
 		},
 		Serve: func(port int, g *Gate) (Server, error) { return serve(port, g, o) },
 	})
@@ -51,11 +54,13 @@ type answers struct {
 	model  *Model
 	queue  *sched.Queue
 	served *server.Model
+	pause  time.Duration // between tokens
 }
 
-func openAnswers(ctx context.Context, o Options, name string, loading func(Loading), serving func(string)) (Answers,
-	error,
+func openAnswers(ctx context.Context, l LaunchOptions, name string, loading func(Loading), serving func(string)) (
+	Answers, error,
 ) {
+	o := l.Open
 	if name == "" {
 		name = models.Default
 	}
@@ -78,7 +83,7 @@ func openAnswers(ctx context.Context, o Options, name string, loading func(Loadi
 	})
 	return &answers{m, q, &server.Model{
 		ID: filepath.Base(m.Name), Since: time.Now(), Info: info, Queue: q, Bytes: m.Engine.TokenBytes,
-	}}, nil
+	}, l.Slow}, nil
 }
 
 // Info describes the model.
@@ -88,7 +93,11 @@ func (a *answers) Info() screen.ModelInfo {
 
 // Submit asks the queue.
 func (a *answers) Submit(ctx context.Context, j sched.Job) iter.Seq2[engine.Event, error] {
-	return a.queue.Submit(ctx, j)
+	answer := a.queue.Submit(ctx, j)
+	if a.pause > 0 {
+		return slowly(ctx, answer, a.pause)
+	}
+	return answer
 }
 
 // Close ends what runs and closes the model.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"sotto/app/screen"
+	"sotto/app/store"
 )
 
 var errDisk = errors.New("no space left on device")
@@ -69,6 +71,34 @@ func TestRuntimeStops(t *testing.T) {
 		}
 		if err := g.quit(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestUnreadStore holds that what could not be read at the start is not written over when it can be written later.
+func TestUnreadStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := store.Conversation{ID: 1, First: "Old", Nodes: []store.Node{{ID: 1, Role: "user", Content: "Old"}}}
+		desk := store.Desk{Selected: 1, Draft: "half a thought"}
+		g := newRig(t, func(g *rig, _ *RuntimeOptions) {
+			g.memory.chats[1], g.memory.desk, g.memory.unread = old, desk, store.ErrLocked
+		})
+		v := g.send(screen.Send{Text: "New"})
+		if !strings.Contains(v.Chat.Notice, "cannot be read") {
+			t.Errorf("notice %q", v.Chat.Notice)
+		}
+		g.after(time.Minute)
+		if err := g.quit(); err != nil {
+			t.Error(err)
+		}
+		if got := g.memory.chat(1); !reflect.DeepEqual(got, old) {
+			t.Errorf("the old conversation became %+v", got)
+		}
+		if len(g.memory.chats) != 2 {
+			t.Errorf("%d conversations, want the new one beside the old one", len(g.memory.chats))
+		}
+		if g.memory.desk != desk {
+			t.Errorf("where the user left off became %+v", g.memory.desk)
 		}
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"sotto/engine/prompt"
 	"sotto/engine/run"
 	"sotto/engine/sample"
-	"sotto/engine/state"
 	"sotto/engine/token"
 	"sotto/engine/weights"
 	"sotto/kernels"
@@ -93,7 +92,8 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.closePack())
 	}
-	e.info.Window, e.info.Sessions = e.worker.Window(), e.worker.Sessions()
+	e.info.Window, e.info.WholeWindow = e.worker.Window(), e.worker.WholeWindow()
+	e.info.Sessions = e.worker.Sessions()
 	if e.info.Window < e.info.WholeWindow {
 		o.Warn(fmt.Sprintf("memory is short: prompts and answers may have %d tokens, not %d",
 			e.info.Window, e.info.WholeWindow))
@@ -145,7 +145,7 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	}
 	d := spec.Sampling
 	e.info = Info{
-		Family: spec.Family, Vocab: spec.Vocab, WholeWindow: min(spec.Window, state.MaxWindow), Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
+		Family: spec.Family, Vocab: spec.Vocab, Caps: o.Device.Caps(), Weights: int64(len(e.pack.Bytes())),
 		Layers:   spec.Kinds(),
 		Sampling: sample.Settings{Temperature: d.Temperature, TopP: d.TopP, MinP: d.MinP, TopK: d.TopK},
 	}

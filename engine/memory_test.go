@@ -12,6 +12,7 @@ import (
 	"sotto/engine/gpu"
 	"sotto/engine/gpu/host"
 	"sotto/engine/model"
+	"sotto/engine/sample"
 	"sotto/engine/state"
 	"sotto/kernels"
 )
@@ -163,11 +164,84 @@ func leastOf(window int) int {
 // TestTooLargeForMemory refuses a model before its weights are packed, which may take minutes and much of the disk.
 func TestTooLargeForMemory(t *testing.T) {
 	packs := filepath.Join(t.TempDir(), "packs")
-	_, err := small(t, copyModel(t, "nemotron-tiny", strings.NewReplacer()), 5e6, func(o *Options) { o.PackDir = packs })
+	dir := copyModel(t, "nemotron-tiny", strings.NewReplacer())
+	_, err := small(t, dir, 5e6, func(o *Options) { o.PackDir = packs })
 	if !errors.Is(err, gpu.ErrOutOfMemory) || !strings.Contains(err.Error(), "the 5 MB that ") {
 		t.Errorf("got %v, want the numbers", err)
 	}
 	if _, err := os.Stat(packs); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("weights were packed: %v", err)
+	}
+}
+
+// strictDevice hands out no more than it says it has.
+type strictDevice struct {
+	smallDevice
+	used *int64 // what is freed stays counted
+}
+
+func (d strictDevice) Alloc(size int64) (gpu.Buffer, error) {
+	if *d.used+size > d.limit {
+		return nil, fmt.Errorf("%d bytes with %d in use of %d: %w", size, *d.used, d.limit, gpu.ErrOutOfMemory)
+	}
+	*d.used += size
+	return d.Device.Alloc(size)
+}
+
+func (d strictDevice) Map(mem []byte) (gpu.Buffer, error) {
+	*d.used += int64(len(mem))
+	return d.Device.Map(mem)
+}
+
+// TestWhatIsAdmittedRuns opens a model in the least memory that will do: then short and long prompts and
+// answers do too, in any order.
+func TestWhatIsAdmittedRuns(t *testing.T) {
+	for _, model := range []string{"qwen-tiny", "nemotron-tiny"} {
+		dir, packs := os.DirFS(copyModel(t, model, strings.NewReplacer())), t.TempDir()
+		strict := func(limit int64, chunk int) (*Engine, error) {
+			device, err := host.Open(host.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return Open(t.Context(), dir, Options{
+				Device:  strictDevice{smallDevice{device, limit}, new(int64)},
+				PackDir: packs, Manifests: memory{}, Chunk: chunk,
+			})
+		}
+		for _, chunk := range []int{1, 256} {
+			refused, taken := int64(8<<20), int64(40<<20)
+			for taken-refused > 16<<10 {
+				limit := (refused + taken) / 2
+				e, err := strict(limit, chunk)
+				if err != nil {
+					refused = limit
+					continue
+				}
+				taken = limit
+				if err := e.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e, err := strict(taken, chunk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := e.NewSession()
+			for _, text := range []string{"Hello!", strings.Repeat("one two three ", 200), "Hello!"} {
+				for _, temperature := range []float32{0, 1} {
+					r := Request{Messages: user(text), MaxTokens: 4}
+					r.Sampling = sample.Settings{Temperature: temperature, TopP: 1}
+					for _, err := range s.Generate(t.Context(), r) {
+						if err != nil {
+							t.Errorf("%s in %d bytes, chunks of %d, %d letters: %v", model, taken, chunk, len(text),
+								err)
+						}
+					}
+				}
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

@@ -8,7 +8,6 @@ const (
 	statBytes     = 16 // sampleStat: one a chunk
 	argmaxGroup   = 32
 	processGroup  = 8
-	selectGroup   = 32
 	finalGroup    = 32
 	maxVocabulary = 1 << 24
 )
@@ -46,11 +45,10 @@ type SampleParams struct {
 }
 
 // Sampler ends a pass with a sampled token, or with the greedy one, and with log-probabilities where the step
-// record asks for them. Three launches, to be recorded in this order:
+// record asks for them. Two launches, to be recorded in this order:
 //
 //	Process  step, logits f32[N], part (f32, u32)[Parts], stats [StatsBytes], lists [ListBytes]
-//	Select   step, lists, cands [CandBytes]
-//	Final    step (read and written), logits, part, stats, cands
+//	Final    step (read and written), logits, part, stats, lists
 //
 // Rules, in the order of mlx-lm's samplers: on the probabilities of the unscaled logits, top-p keeps a token when
 // the mass of all greater ones is below TopP of the whole (so ties stay together and the best stays always), then
@@ -73,16 +71,10 @@ func (s Sampler) StatsBytes() int64 { return int64(s.chunks()) * statBytes }
 // ListBytes is the size of the chunks' candidates.
 func (s Sampler) ListBytes() int64 { return int64(s.chunks()) * Candidates * pairBytes }
 
-// CandBytes is the size of the sorted candidates.
-func (s Sampler) CandBytes() int64 { return Candidates * pairBytes }
-
 // Process is the first launch.
 func (s Sampler) Process() (Launch, error) {
 	return s.launch(processKernel(), s.chunks(), processGroup)
 }
-
-// Select is the second launch.
-func (s Sampler) Select() (Launch, error) { return s.launch(selectKernel(), 1, selectGroup) }
 
 // Final is the last launch.
 func (s Sampler) Final() (Launch, error) { return s.launch(finalKernel(), 1, finalGroup) }
@@ -111,21 +103,14 @@ func processKernel() Kernel {
 	}
 }
 
-func selectKernel() Kernel {
-	return Kernel{
-		Name: "sample_select", File: "sample.metal", Params: SampleParams{},
-		Args: []Arg{{StepArg, Read}, {"lists", Read}, {"cands", Write}},
-	}
-}
-
 func finalKernel() Kernel {
 	return Kernel{
 		Name: "sample_final", File: "sample_final.metal", Params: SampleParams{},
-		Args: []Arg{{StepArg, ReadWrite}, {"logits", Read}, {"part", Read}, {"stats", Read}, {"cands", Read}},
+		Args: []Arg{{StepArg, ReadWrite}, {"logits", Read}, {"part", Read}, {"stats", Read}, {"lists", Read}},
 	}
 }
 
 // sampleKernels is this family's part of the catalogue.
 func sampleKernels() []Kernel {
-	return []Kernel{argmaxKernel(), processKernel(), selectKernel(), finalKernel()}
+	return []Kernel{argmaxKernel(), processKernel(), finalKernel()}
 }

@@ -1,9 +1,7 @@
-// The end of a pass, first part: greedy arg-max; and of a draw, what is done in parallel and the candidates.
-// sample_final.metal ends a draw. What is drawn is defined there; common/sample.h has the plan that all follow.
+// The end of a pass, first part: greedy arg-max; and of a draw, what is done in parallel, with the candidates of each
+// chunk. sample_final.metal ends a draw. What is drawn is defined there; common/sample.h has the plan that all follow.
 #include "common/advance.h"
 #include "common/select.h"
-
-constant constexpr uint SAMPLE_CHUNK = 2048;  // sampleChunk
 
 // argmax: token = id of the greatest logit, ties to the lower id; then advance (common/advance.h). A NaN among the
 // logits, or nothing but -infinity, sets RING_NAN, which also clears active.
@@ -91,31 +89,4 @@ kernel void sample_process(constant SampleParams& p [[buffer(0)]], device const 
   const uint want = min(plan.cands, n);
   const Cut cut = select_cut(g, l, n, want, hist, found);
   select_write(g, l, base, n, cut, lists + ulong(chunk) * plan.cands);
-}
-
-// sample_select: the first plan.cands candidates of all lists, sorted by value, ties to the lower id.
-//
-//   1 step    StepBuffer              sampling fields
-//   2 lists   Cand [chunks][cands]    of sample_process
-//   3 cands   Cand [cands]            out
-//
-// Geometry: one threadgroup of any size.
-kernel void sample_select(constant SampleParams& p [[buffer(0)]], device const StepBuffer& step [[buffer(1)]],
-                          device const Cand* lists [[buffer(2)]], device Cand* cands [[buffer(3)]],
-                          uint lane [[thread_index_in_simdgroup]], uint sg [[simdgroup_index_in_threadgroup]],
-                          uint nsg [[simdgroups_per_threadgroup]]) {
-  threadgroup float vals[32];
-  threadgroup uint ids[32];
-  threadgroup uint found[2];
-  threadgroup Counter hist[DIGITS];
-  threadgroup Cand sorted[MAX_CANDS];
-  const Plan plan = make_plan(step.p, p.n);
-  if (step.p.active == 0 || plan.cands == 0) return;
-  const Group g = {vals, ids, lane, sg, nsg};
-  const uint last = p.n - (p.chunks - 1) * SAMPLE_CHUNK;
-  const uint n = (p.chunks - 1) * plan.cands + min(plan.cands, last);
-  const Cut cut = select_cut(g, lists, n, plan.cands, hist, found);
-  select_write(g, lists, 0, n, cut, (threadgroup Cand*)sorted);
-  sort_cands(g, sorted, plan.cands);
-  for (uint i = group_thread(g); i < plan.cands; i += group_threads(g)) cands[i] = sorted[i];
 }

@@ -1,4 +1,5 @@
-// The end of a draw: what is kept, the token, its log-probability and the alternatives; then advance.
+// The end of a draw: the candidates of all chunks, what is kept, the token, its log-probability and the alternatives;
+// then advance.
 #include "common/advance.h"
 #include "common/select.h"
 
@@ -7,6 +8,16 @@ struct Kept {
   uint key;
   uint last;
 };
+
+// The first plan.cands candidates of all lists, sorted by value, ties to the lower id.
+inline void merge_lists(Group g, constant SampleParams& p, Plan plan, device const Cand* lists,
+                        threadgroup Counter* hist, threadgroup uint* found, threadgroup Cand* cands) {
+  const uint last = p.n - (p.chunks - 1) * SAMPLE_CHUNK;
+  const uint n = (p.chunks - 1) * plan.cands + min(plan.cands, last);
+  const Cut cut = select_cut(g, lists, n, plan.cands, hist, found);
+  select_write(g, lists, 0, n, cut, cands);
+  sort_cands(g, cands, plan.cands);
+}
 
 // Sum of the weights of all tokens above a logit, over the threadgroup.
 inline float mass_above(Group g, device const float* l, uint n, float best, float low) {
@@ -93,7 +104,8 @@ inline Arg draw_wide(Group g, device const StepParams& s, Plan plan, device cons
 
 // Number of the first n sorted candidates that top-p and min-p keep; n when more than the candidates may be kept. One
 // thread's work: few candidates are looked at.
-inline uint keep_cands(device const StepParams& s, Plan plan, device const Cand* cands, uint n, float best, float sum) {
+inline uint keep_cands(device const StepParams& s, Plan plan, threadgroup const Cand* cands, uint n, float best,
+                       float sum) {
   const float floor = min_p_floor(s, best), limit = plan.top_p * sum;
   float mass = 0.0f;
   for (uint i = 0; i < n; i++) {
@@ -106,7 +118,7 @@ inline uint keep_cands(device const StepParams& s, Plan plan, device const Cand*
 }
 
 // Best score of the first n candidates.
-inline Arg draw_cands(Group g, device const StepParams& s, Plan plan, device const Cand* cands, uint n) {
+inline Arg draw_cands(Group g, device const StepParams& s, Plan plan, threadgroup const Cand* cands, uint n) {
   Arg a = no_arg();
   for (uint i = group_thread(g); i < n; i += group_threads(g)) {
     const Cand c = cands[i];
@@ -117,7 +129,7 @@ inline Arg draw_cands(Group g, device const StepParams& s, Plan plan, device con
 }
 
 inline Arg draw(Group g, constant SampleParams& p, device const StepParams& s, Plan plan, device const float* logits,
-                device const Stat* stats, device const Cand* cands, Arg best, float sum) {
+                device const Stat* stats, threadgroup const Cand* cands, Arg best, float sum) {
   if (plan.greedy) return best;
   if (plan.direct) {
     Arg a = no_arg();
@@ -135,30 +147,33 @@ inline Arg draw(Group g, constant SampleParams& p, device const StepParams& s, P
   return draw_wide(g, s, plan, logits, p.n, keep_wide(g, s, plan, logits, p.n, best.value, sum));
 }
 
-// sample_final: the token of this pass, by the rules of mlx-lm's samplers and in their order. With w(i) = exp(l_i -
-// best) and W their sum:
+// sample_final: chooses the first plan.cands candidates of all lists, sorts them, and draws the token of this pass, by
+// the rules of mlx-lm's samplers and in their order. With w(i) = exp(l_i - best) and W their sum:
 //   top-p  keeps i if the weights of all greater logits sum to less than top_p * W (ties stay together)
 //   min-p  keeps i if l_i >= best + log(min_p)
 //   top-k  keeps the first top_k of the rest, ties to the lower id
 //   token  = arg max over the kept of l_i / temp + gumbel(word i % 4 of philox(i / 4, step, 0, 0; seed))
 // The best is always kept. Greedy: the arg-max. The log-probability of token and alternatives is l - best - log W.
 //
-//   1 step    StepBuffer       in and out
+//   1 step    StepBuffer             in and out
 //   2 logits  f32  [n]
-//   3 part    Best [parts]     of head
-//   4 stats   Stat [chunks]    of sample_process
-//   5 cands   Cand [cands]     of sample_select
+//   3 part    Best [parts]           of head
+//   4 stats   Stat [chunks]          of sample_process
+//   5 lists   Cand [chunks][cands]   of sample_process
 //
 // Geometry: one threadgroup of any size.
 // Numerics: f32. At the cut of top-p the last bits of a sum decide.
 // Source: Gumbel-max: Maddison, Tarlow, Minka, "A* Sampling" (NeurIPS 2014); nucleus: Holtzman et al. (ICLR 2020).
 kernel void sample_final(constant SampleParams& p [[buffer(0)]], device StepBuffer& step [[buffer(1)]],
                          device const float* logits [[buffer(2)]], device const Best* part [[buffer(3)]],
-                         device const Stat* stats [[buffer(4)]], device const Cand* cands [[buffer(5)]],
+                         device const Stat* stats [[buffer(4)]], device const Cand* lists [[buffer(5)]],
                          uint lane [[thread_index_in_simdgroup]], uint sg [[simdgroup_index_in_threadgroup]],
                          uint nsg [[simdgroups_per_threadgroup]]) {
   threadgroup float vals[32];
   threadgroup uint ids[32];
+  threadgroup uint found[2];
+  threadgroup Counter hist[DIGITS];
+  threadgroup Cand cands[MAX_CANDS];
   if (step.p.active == 0) return;
   const Group g = {vals, ids, lane, sg, nsg};
   const Plan plan = make_plan(step.p, p.n);
@@ -167,6 +182,7 @@ kernel void sample_final(constant SampleParams& p [[buffer(0)]], device StepBuff
     if (group_thread(g) == 0) advance(step, best.id == NO_ID ? 0 : best.id, 0.0f, RING_NAN);
     return;
   }
+  if (plan.cands > 0) merge_lists(g, p, plan, lists, hist, found, cands);
   float sum = 0.0f;
   if (plan.sums) {
     for (uint i = group_thread(g); i < p.chunks; i += group_threads(g)) sum += stats[i].sum;

@@ -9,7 +9,6 @@ func TestSampleGeometry(t *testing.T) {
 		{"process of one token", launch(Sampler{N: 1, Parts: 1}.Process), "sample_process", [3]uint32{1, 1, 1}, 8, nil},
 		{"process", launch(tiny.Process), "sample_process", [3]uint32{2, 1, 1}, 8, nil},
 		{"process of the full vocabulary", launch(full.Process), "sample_process", [3]uint32{122, 1, 1}, 8, nil},
-		{"select", launch(full.Select), "sample_select", [3]uint32{1, 1, 1}, 32, nil},
 		{"final", launch(full.Final), "sample_final", [3]uint32{1, 1, 1}, 32, nil},
 	})
 	checkRefused(t, []refusal{
@@ -17,11 +16,11 @@ func TestSampleGeometry(t *testing.T) {
 		{"argmax without parts", Argmax{N: 4}},
 		{"more parts than tokens", Argmax{N: 4, Parts: 5}},
 		{"no tokens", launch(Sampler{Parts: 1}.Process)},
-		{"no parts", launch(Sampler{N: 9}.Select)},
+		{"no parts", launch(Sampler{N: 9}.Final)},
 		{"too many tokens", launch(Sampler{N: 1 << 25, Parts: 1}.Final)},
 	})
-	sizes := []int64{full.StatsBytes(), full.ListBytes(), full.CandBytes()}
-	for i, want := range []int64{122 * 16, 122 * 1024 * 8, 1024 * 8} {
+	sizes := []int64{full.StatsBytes(), full.ListBytes()}
+	for i, want := range []int64{122 * 16, 122 * 1024 * 8} {
 		if sizes[i] != want {
 			t.Errorf("scratch %d of the full vocabulary: %d bytes, want %d", i, sizes[i], want)
 		}

@@ -187,6 +187,8 @@ func (w *windows) obey(c screen.Command) { //nolint:gocyclo // a line for each c
 		appkit.Workspace_SharedWorkspace().OpenURL(foundation.URL_URLWithString(kit.Clean(c.URL)))
 	case screen.Beep:
 		beep()
+	case screen.QuitLater:
+		w.quitLater()
 	case screen.QuitNow:
 		w.quitNow()
 	}
@@ -201,6 +203,14 @@ func (w *windows) quitNow() {
 		return
 	}
 	w.app.Terminate(nil)
+}
+
+// quitLater answers AppKit's question: until then it serves the events of panels alone, and asks no second time.
+func (w *windows) quitLater() {
+	if w.asked {
+		w.asked = false
+		w.app.ReplyToApplicationShouldTerminate(false)
+	}
 }
 
 // end is the last that runs.

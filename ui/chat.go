@@ -3,6 +3,8 @@
 package ui
 
 import (
+	"strings"
+
 	"github.com/progrium/darwinkit/macos/appkit"
 	"github.com/progrium/darwinkit/macos/foundation"
 
@@ -23,7 +25,8 @@ type chat struct {
 	list                   *chatList
 	notice                 appkit.TextField
 	noticeButton           appkit.Button
-	noticeText             float64 // width of the notice
+	noticeText             string // of the notice, and its words
+	noticeWords            words
 	transcript             *transcript
 	emptyTitle, emptyText  appkit.TextField
 	composer               *composer
@@ -74,17 +77,17 @@ func (c *chat) build() {
 	c.emptyText.SetAlignment(appkit.TextAlignmentCenter)
 	c.composer = newComposer(s, composerInset, composerEvents{
 		changed: func(text string) {
-			send(screen.ComposerChanged{Text: text})
+			send(screen.ComposerChanged{Text: text, Rev: c.composer.rev})
 			c.layout()
 		},
-		send:   func(text string) { send(screen.Send{Text: text}) },
+		send:   func(text string) { send(screen.Send{Text: text, Rev: c.composer.rev}) },
 		escape: c.escape,
 	})
 	c.sendButton = s.NewButton("Send", func() {
 		if c.view.CanStop {
 			send(screen.Stop{})
 		} else {
-			send(screen.Send{Text: c.composer.text.String()})
+			send(screen.Send{Text: c.composer.text.String(), Rev: c.composer.rev})
 		}
 	})
 	c.cancelEdit = s.NewButton("Cancel", func() { send(screen.CancelEdit{}) })
@@ -141,11 +144,7 @@ func (c *chat) show(v screen.ChatView) {
 	c.list.show(v.Sidebar)
 	kit.SetText(c.listEmpty, v.Sidebar.Empty)
 	text, button := noticeOf(v)
-	kit.SetText(c.notice, text)
-	c.noticeText = 0
-	if text != "" {
-		c.noticeText = kit.Width(text, body)
-	}
+	c.showNotice(text)
 	if button != "" {
 		c.noticeButton.SetTitle(button)
 	}
@@ -158,6 +157,18 @@ func (c *chat) show(v screen.ChatView) {
 	c.composer.show(v.Composer.Text, v.Composer.Rev, v.Composer.Placeholder)
 	c.showButtons(v)
 	c.layout()
+}
+
+// showNotice sets the notice's text and measures it.
+func (c *chat) showNotice(text string) {
+	if text == c.noticeText {
+		return
+	}
+	c.noticeText, c.noticeWords = text, words{space: kit.Width("n n", body) - kit.Width("nn", body)}
+	for _, word := range strings.Fields(text) {
+		c.noticeWords.widths = append(c.noticeWords.widths, kit.Width(word, body))
+	}
+	kit.SetText(c.notice, text)
 }
 
 func (c *chat) showButtons(v screen.ChatView) {
@@ -185,7 +196,7 @@ func (c *chat) layout() {
 	size := c.window.ContentView().Frame().Size
 	_, button := noticeOf(c.view)
 	f := layoutChat(size.Width, size.Height, chatShape{
-		composerText: c.composer.height(), noticeText: c.noticeText, noticeButton: button != "",
+		composerText: c.composer.height(), notice: c.noticeWords, noticeButton: button != "",
 		undo: c.view.Sidebar.Undo != "", editing: c.view.Composer.Editing,
 	})
 	kit.Place(c.divider, f.divider)

@@ -1,10 +1,6 @@
 package ui
 
-import (
-	"math"
-
-	"sotto/ui/kit"
-)
+import "sotto/ui/kit"
 
 // Sizes of the chat window in points.
 const (
@@ -19,13 +15,14 @@ const (
 	composerLeast = 36  // one line
 	composerMost  = 180 // then it scrolls
 	noticeWidth   = 96  // of the button beside a notice
-	noticeLines   = 3   // at most
+	noticeLines   = 6   // at most
+	noticeMargin  = 4   // that a label keeps at each side of its text
 )
 
 // chatShape says what of the chat window is shown.
 type chatShape struct {
 	composerText float64 // height of the composer's text
-	noticeText   float64 // width of the notice's text, 0: there is none
+	notice       words   // of the notice; empty: there is none
 	undo         bool
 	noticeButton bool
 	editing      bool
@@ -75,12 +72,12 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 	_, bottom = bottom.Right(pad / 2)
 	f.composer = bottom
 
-	if s.noticeText > 0 {
+	if len(s.notice.widths) > 0 {
 		room := content.W - 2*pad
 		if s.noticeButton {
 			room -= noticeWidth + pad
 		}
-		lines := max(1, min(math.Ceil(s.noticeText*1.1/max(room, 1)), noticeLines)) // lines are broken between words
+		lines := float64(min(s.notice.lines(room-2*noticeMargin), noticeLines))
 		f.notice, content = content.Top(max(buttonHeight, lines*lineHeight) + pad)
 		inner := f.notice.Inset(pad, pad/2)
 		if s.noticeButton {
@@ -99,3 +96,29 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 
 // composerHeight is the height of the composer for text of a height.
 func composerHeight(text float64) float64 { return min(max(text, composerLeast), composerMost) }
+
+// words are the widths of a text's words, and of the space between two.
+type words struct {
+	widths []float64
+	space  float64
+}
+
+// lines is how many lines the words take where there is so much room: a line is broken between words, a word only if
+// it is wider than a line.
+func (w words) lines(room float64) int {
+	room = max(room, 1)
+	lines, used := 1, 0.0
+	for _, width := range w.widths {
+		if used > 0 && used+w.space+width > room {
+			lines++
+			used = 0
+		}
+		if used > 0 {
+			used += w.space
+		}
+		for used += width; used > room; used -= room {
+			lines++
+		}
+	}
+	return lines
+}

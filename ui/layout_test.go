@@ -66,9 +66,11 @@ func TestLayouts(t *testing.T) {
 		"sidebar.": true, "notice.": true, "undo.": true, "listEmpty.": true, "emptyTitle.": true, "emptyText.": true,
 	}
 	shapes := map[string]chatShape{
-		"plain": {}, "long text": {composerText: 9000}, "notice": {noticeText: 90},
-		"long notice": {noticeText: 4000, noticeButton: true},
-		"everything":  {composerText: 60, noticeText: 500, noticeButton: true, undo: true, editing: true},
+		"plain": {}, "long text": {composerText: 9000}, "notice": {notice: words{[]float64{90}, 4}},
+		"long notice": {notice: words{[]float64{4000}, 4}, noticeButton: true},
+		"everything": {
+			composerText: 60, notice: words{[]float64{200, 200, 200}, 4}, noticeButton: true, undo: true, editing: true,
+		},
 	}
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -89,6 +91,31 @@ func TestLayouts(t *testing.T) {
 	t.Run("settings", func(t *testing.T) {
 		check(t, settingsWidth, settingsHeight, parts(layoutSettings(settingsWidth, settingsHeight)), nil)
 	})
+}
+
+// TestWords holds that a notice gets the lines that its words take: a path in it is one long word.
+func TestWords(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		widths []float64
+		room   float64
+		want   int
+	}{
+		{"nothing", nil, 100, 1},
+		{"fits exactly", []float64{45, 45}, 100, 1},
+		{"one too many", []float64{45, 46}, 100, 2},
+		{"a path between two words", []float64{50, 80, 50}, 100, 3},
+		{"a word longer than a line", []float64{10, 250, 60}, 100, 5},
+		{"no room", []float64{3}, 0, 3},
+	} {
+		if got := (words{tt.widths, 10}).lines(tt.room); got != tt.want {
+			t.Errorf("%s: %d lines, want %d", tt.name, got, tt.want)
+		}
+	}
+	f := layoutChat(chatWidth, chatHeight, chatShape{notice: words{[]float64{200, 500, 200}, 4}, noticeButton: true})
+	if f.noticeText.H != 3*lineHeight {
+		t.Errorf("a notice of three lines has a height of %g", f.noticeText.H)
+	}
 }
 
 func TestComposerGrows(t *testing.T) {

@@ -32,7 +32,7 @@ func newQuick(l *kit.Ledger, send func(screen.Msg)) *quick {
 	q.panel = newPanel(s, "Quick Prompt", quickWidth, quickLeast)
 	q.field = newComposer(s, composerInset, composerEvents{
 		changed: func(text string) {
-			send(screen.QuickChanged{Text: text})
+			send(screen.QuickChanged{Text: text, Rev: q.field.rev})
 			q.layout()
 		},
 		send:   func(text string) { send(screen.QuickAsk{Text: text}) },

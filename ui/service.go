@@ -84,8 +84,11 @@ func (s *service) called(kind screen.ServiceKind, b appkit.Pasteboard, replaces 
 	}
 	s.serve(c)
 	delete(s.waiting, id)
-	if c.text != nil {
+	switch {
+	case c.text != nil:
 		copyText(b, *c.text)
+	case !c.done:
+		s.send(screen.ServiceExpired{Call: id})
 	}
 }
 

@@ -12,7 +12,7 @@ func quickScenes() []scene {
 	return []scene{
 		{"quick ask", "quick", begun, []Msg{
 			OpenQuick{},
-			QuickChanged{"What"},
+			QuickChanged{Text: "What"},
 			QuickAsk{"What is it?"},
 			QuickAsk{"again"},
 			tok(1, 100, "It is "),
@@ -44,14 +44,14 @@ func quickScenes() []scene {
 		}},
 		{"quick to window", "quick chat", begun, []Msg{
 			QuickToWindow{},
-			ComposerChanged{"draft"},
+			ComposerChanged{Text: "draft"},
 			OpenQuick{},
 			QuickAsk{"Plan a trip"},
 			tok(1, 100, "Go "),
-			QuickChanged{"and"},
+			QuickChanged{Text: "and"},
 			QuickToWindow{},
 			tok(1, 200, "north"), end(1, 300, engine.ReasonStop, "", "Go north"),
-			Send{"When?"},
+			Send{Text: "When?"},
 			NewChat{},
 		}},
 		{"quick without a model", "quick", func() []Msg { return begun()[:2] }, []Msg{
@@ -63,7 +63,7 @@ func quickScenes() []scene {
 func statusScenes() []scene {
 	return []scene{
 		{"status", "status", begun, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			Serving{"the window"},
 			tok(1, 100, "a"), tok(1, 125, "b"), tok(1, 150, "c"), tok(1, 175, "d"),
 			tok(1, 600, "e"), tok(1, 700, "f"), end(1, 800, engine.ReasonStop, "", "abcdef"),
@@ -72,7 +72,7 @@ func statusScenes() []scene {
 			Serving{""},
 		}},
 		{"menu stays while it is open", "status", begun, []Msg{
-			MenuOpened{}, Send{"Hi"}, tok(1, 100, "a"), MenuChosen{MenuStop}, MenuClosed{}, end(1, 200,
+			MenuOpened{}, Send{Text: "Hi"}, tok(1, 100, "a"), MenuChosen{MenuStop}, MenuClosed{}, end(1, 200,
 				engine.ReasonCancelled, "", "a"),
 		}},
 		{"menu items", "status", begun, []Msg{
@@ -87,7 +87,7 @@ func statusScenes() []scene {
 			MenuChosen{MenuQuit},
 		}},
 		{"stop all", "status", begun, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			QuickAsk{"Ho"},
 			StopAll{},
 			end(1, 100, engine.ReasonCancelled, "", ""),
@@ -119,10 +119,19 @@ func serviceScenes() []scene {
 			end(2, 300, engine.ReasonStop, "", "the cat\n"),
 			ServiceReplace{},
 		}},
+		{"service that was waited for too long", "service", begun, []Msg{
+			ServiceCall{3, Proofread, "Th cat", true},
+			ServiceExpired{2},
+			end(1, 300, engine.ReasonStop, "", "The cat"),
+			ServiceExpired{3},
+			ServiceReplace{},
+			ServiceCopy{},
+		}},
 		{"service thinking", "service", begun, []Msg{
 			ServiceToggleThinking{2},
 			ServiceCall{1, Explain, "entropy", false},
-			think(1, 1000, "It is"), ServiceToggleThinking{2},
+			think(1, 1000, "It is"),
+			ServiceToggleThinking{2},
 			tok(1, 2000, "A measure."), end(1, 2100, engine.ReasonStop, "It is", "A measure."),
 			ServiceToggleThinking{2},
 		}},
@@ -185,14 +194,14 @@ func settingsScenes() []scene {
 			}},
 		}},
 		{"another model", "chat", begun, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			tok(1, 100, "a"),
 			SetModel{"big"},
 			SetModel{"big"},
 			end(1, 200, engine.ReasonCancelled, "", "a"),
 			ModelReady{1, ModelInfo{Name: "stale"}},
 			ModelFailed{1, "stale", errEngine},
-			Send{"Again"},
+			Send{Text: "Again"},
 			ModelReady{2, ModelInfo{Name: "big"}},
 			end(2, 300, engine.ReasonStop, "", "b"),
 		}},
@@ -203,11 +212,11 @@ func ptr[T any](v T) *T { return &v }
 
 func quitScenes() []scene {
 	return []scene{
-		{"quit", "chat", begun, []Msg{Quit{}, Send{"x"}, Flushed{}, Flushed{}, Quit{}}},
+		{"quit", "chat", begun, []Msg{Quit{}, Send{Text: "x"}, Flushed{}, Flushed{}, Quit{}}},
 		{"quit while it answers", "chat", begun, []Msg{
-			ComposerChanged{"later"},
+			ComposerChanged{Text: "later"},
 			QuickAsk{"Q"},
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			ServiceCall{1, Explain, "x", true},
 			tok(1, 50, "q"), tok(2, 100, "Hel"),
 			Quit{},
@@ -215,7 +224,7 @@ func quitScenes() []scene {
 			Flushed{},
 		}},
 		{"quit with a stalled engine", "chat", begun, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			tok(1, 100, "Hel"),
 			DeleteChat{9},
 			Quit{},
@@ -235,7 +244,7 @@ func quitScenes() []scene {
 		{"quit with a full disk", "chat", begun, []Msg{
 			Quit{},
 			Flushed{errors.New("no space left on device")},
-			Send{"still here"},
+			Send{Text: "still here"},
 			end(1, 100, engine.ReasonStop, "", "yes"),
 			Quit{},
 			Flushed{errors.New("no space left on device")},

@@ -49,7 +49,7 @@ func (u *step) saveDirty() {
 		}
 	}
 	if d.desk {
-		u.do(SaveDesk{u.desk()})
+		u.saveDesk()
 	}
 	if d.settings {
 		u.do(SaveSettings{u.settings.Settings})
@@ -96,7 +96,7 @@ func (u *step) loaded(m Loaded) {
 	if u.started {
 		return
 	}
-	u.started, u.lastID, u.listed = true, m.LastID, true
+	u.started, u.lastID, u.listed, u.unread = true, m.LastID, true, m.Unread
 	u.chats = make([]*chat, 0, len(m.Conversations))
 	for _, c := range m.Conversations {
 		c.Nodes = nil
@@ -116,8 +116,10 @@ func (u *step) loaded(m Loaded) {
 		u.load(u.shown())
 	}
 	switch {
-	case m.Err != nil:
+	case m.Unread:
 		u.notice = "The conversations cannot be read: " + m.Err.Error()
+	case m.Err != nil:
+		u.notice = "The settings cannot be read: " + m.Err.Error()
 	case m.Damaged > 0:
 		u.notice = fmt.Sprintf("%s cannot be read and %s set aside.",
 			count(m.Damaged, "conversation"), plural(m.Damaged, "was", "were"))

@@ -28,10 +28,17 @@ type (
 		ID    ConversationID
 		Title string
 	}
-	// ComposerChanged tells the composer's text after every change that the user made.
-	ComposerChanged struct{ Text string }
-	// Send sends the composer's text, which comes along.
-	Send struct{ Text string }
+	// ComposerChanged tells the composer's text after every change that the user made. Rev is that of the text that was
+	// shown: what was typed over a text that has been replaced since is dropped. 0: whatever is shown.
+	ComposerChanged struct {
+		Text string
+		Rev  int
+	}
+	// Send sends the composer's text, which comes along, with its Rev as above.
+	Send struct {
+		Text string
+		Rev  int
+	}
 	// Stop ends the answer of the conversation that is shown.
 	Stop struct{}
 	// Regenerate answers again, beside the answer that there is.
@@ -76,8 +83,11 @@ type (
 	ToggleQuick struct{}
 	// CloseQuick hides it and stops its answer.
 	CloseQuick struct{}
-	// QuickChanged tells the field's text after every change that the user made.
-	QuickChanged struct{ Text string }
+	// QuickChanged tells the field's text after every change that the user made, with its Rev as above.
+	QuickChanged struct {
+		Text string
+		Rev  int
+	}
 	// QuickAsk asks the field's text, which comes along, or follows up on what was asked before.
 	QuickAsk struct{ Text string }
 	// QuickStop ends the answer.
@@ -119,6 +129,8 @@ type (
 	}
 	// ServiceReplace gives the answer to the program that called.
 	ServiceReplace struct{}
+	// ServiceExpired says that the program of call Call waits no longer: its selection stays as it is.
+	ServiceExpired struct{ Call int }
 	// ServiceCopy copies the answer.
 	ServiceCopy struct{}
 	// ServiceStop ends the answer and keeps the panel.
@@ -208,7 +220,8 @@ type (
 		Desk          Desk
 		Damaged       int            // conversations that were set aside
 		LastID        ConversationID // newest ever given, also to what cannot be read
-		Err           error          // why nothing can be read
+		Err           error          // why something cannot be read
+		Unread        bool           // it is the conversations, and so nothing else was read either
 	}
 	// ConversationLoaded brings the nodes of a conversation.
 	ConversationLoaded struct {
@@ -272,6 +285,7 @@ func (StopAll) msg()               {}
 func (Quit) msg()                  {}
 func (ServiceCall) msg()           {}
 func (ServiceReplace) msg()        {}
+func (ServiceExpired) msg()        {}
 func (ServiceCopy) msg()           {}
 func (ServiceStop) msg()           {}
 func (ServiceRetry) msg()          {}

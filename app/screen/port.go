@@ -46,6 +46,8 @@ type (
 	OpenURL struct{ URL string }
 	// Beep says that a message could not be obeyed.
 	Beep struct{}
+	// QuitLater takes the user's wish to quit back: something could not be saved, or not yet. Another Quit may follow.
+	QuitLater struct{}
 	// QuitNow ends the program: everything is saved. It is the last command.
 	QuitNow struct{}
 )
@@ -62,4 +64,5 @@ func (ReplaceSelection) command() {}
 func (CallDone) command()         {}
 func (OpenURL) command()          {}
 func (Beep) command()             {}
+func (QuitLater) command()        {}
 func (QuitNow) command()          {}

@@ -25,7 +25,9 @@ func (u *step) ofQuick(m Msg) bool {
 	case CloseQuick:
 		u.closeQuick()
 	case QuickChanged:
-		u.quick.field = m.Text
+		if !stale(m.Rev, u.quick.rev) {
+			u.quick.field = m.Text
+		}
 	case QuickAsk:
 		u.askQuick(m.Text)
 	case QuickStop:

@@ -58,6 +58,7 @@ func (u *step) tickQuit() {
 	if u.quit.flushing && !u.quit.slow && !u.now.Before(u.quit.since.Add(quitAgain)) {
 		u.quit.slow = true
 		u.notice = "Saving takes longer than it should. Quit again to leave without it."
+		u.ui(QuitLater{})
 		u.openWindow()
 	}
 }
@@ -71,6 +72,7 @@ func (u *step) flushed(err error) {
 	default:
 		u.quit = quitting{force: true}
 		u.notice = "Not everything could be saved: " + err.Error() + ". Quit again to leave without it."
+		u.ui(QuitLater{})
 		u.openWindow()
 	}
 }

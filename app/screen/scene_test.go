@@ -107,6 +107,7 @@ func (sc scene) play() string {
 	show()
 	for _, m := range sc.msgs {
 		line := strings.ReplaceAll(strings.TrimPrefix(fmt.Sprintf("%T%+v", m, m), "screen."), "\n", "⏎")
+		line = strings.Replace(line, " Rev:0}", "}", 1)
 		switch m := m.(type) {
 		case Answered:
 			line = fmt.Sprintf("Answered %d at %s: %+q%+q %d/%d %s", m.Job, m.At.Format("05.000"), m.Event.Thinking,
@@ -151,7 +152,7 @@ func chatScenes() []scene {
 	return []scene{
 		{"start", "chat status", func() []Msg { return nil }, []Msg{
 			Tick{noon},
-			Send{"too early"},
+			Send{Text: "too early"},
 			Loaded{Models: []ModelChoice{{"qwen-tiny", "Tiny"}}},
 			ModelLoading{Load: 1, Name: "qwen-tiny", Stage: "compiling", Done: 3, Total: 12},
 			ModelLoading{Load: 1, Name: "qwen-tiny", Stage: "packing", Done: 42, Total: 100},
@@ -163,37 +164,37 @@ func chatScenes() []scene {
 			ModelReady{Load: 1, Model: ModelInfo{Name: "large", Info: engine.Info{Window: 65536, WholeWindow: 262144}}},
 		}},
 		{"send and stream", "chat", begun, []Msg{
-			ComposerChanged{"Hello"},
-			ComposerChanged{"Hello there"},
-			Send{" Hello there \n"},
+			ComposerChanged{Text: "Hello"},
+			ComposerChanged{Text: "Hello there"},
+			Send{Text: " Hello there \n"},
 			read(1, 100, 10, 20),
 			tok(1, 200, "# Hi\n"), tok(1, 300, "\nsome **bo"), tok(1, 400, "ld** text"),
-			Send{"not now"},
+			Send{Text: "not now"},
 			tok(1, 1500, "\n"), end(1, 1600, engine.ReasonStop, "", "# Hi\n\nsome **bold** text\n"),
 			CopyMessage{2},
-			Send{"And?"},
+			Send{Text: "And?"},
 			end(2, 2000, engine.ReasonLength, "", "So"), tok(1, 2100, "late"),
 		}},
 		{"thinking", "chat", begun, []Msg{
-			Send{"Why?"},
+			Send{Text: "Why?"},
 			think(1, 1000, "Let me "), think(1, 2500, "see."),
 			ToggleThinking{2},
 			Tick{after(3 * time.Second)},
 			tok(1, 5200, "Because."),
 			ToggleThinking{2},
 			end(1, 5300, engine.ReasonStop, "Let me see.", "Because."),
-			Send{"Really?"},
+			Send{Text: "Really?"},
 			think(2, 6000, "Hm"), end(2, 80000, engine.ReasonCancelled, "Hm", ""),
 		}},
 		{"stop", "chat", begun, []Msg{
-			Send{"Tell me"},
+			Send{Text: "Tell me"},
 			Stop{},
 			Stop{},
 			tok(1, 100, "Once"), end(1, 200, engine.ReasonCancelled, "", "Once"),
 			Stop{},
 		}},
 		{"errors", "chat", begun, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			failed(1, 100, fmt.Errorf("qwen-tiny: %w", &engine.WindowError{Prompt: 5012, Window: 2048})),
 			Retry{2},
 			tok(2, 200, "Part"), failed(2, 300, errEngine),
@@ -202,18 +203,18 @@ func chatScenes() []scene {
 			Retry{1},
 		}},
 		{"asked before the model is ready", "chat", func() []Msg { return begun()[:2] }, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			ModelLoading{Load: 1, Name: "qwen-tiny", Done: 1, Total: 4},
 			ready,
 			end(1, 100, engine.ReasonStop, "", "Hello"),
 		}},
 		{"stopped before the model is ready", "chat", func() []Msg { return begun()[:2] }, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			Stop{},
 			ready,
 		}},
 		{"no model", "chat status", func() []Msg { return begun()[:2] }, []Msg{
-			Send{"Hi"},
+			Send{Text: "Hi"},
 			ModelFailed{1, "qwen-tiny", errors.New("no driver for darwin/arm64")},
 			RetryModel{},
 			ModelFailed{2, "qwen-tiny", errors.New("again")},
@@ -223,18 +224,31 @@ func chatScenes() []scene {
 		}},
 		{"draft of each conversation", "chat", stored, []Msg{
 			pair(4),
-			ComposerChanged{"half a thought"},
+			ComposerChanged{Text: "half a thought"},
 			Tick{after(500 * time.Millisecond)},
 			Tick{after(time.Second)},
 			NewChat{},
-			ComposerChanged{"newer draft"},
+			ComposerChanged{Text: "newer draft"},
 			SelectChat{4},
 			SelectChat{99},
 			NewChat{},
-			Send{"Now said"},
+			Send{Text: "Now said"},
+		}},
+		{"typed before the window followed", "chat quick", stored, []Msg{
+			pair(4),
+			ComposerChanged{"a draft", 1},
+			NewChat{},
+			ComposerChanged{"a draft, still in the field", 1},
+			Send{"a draft, still in the field", 1},
+			ComposerChanged{"new", 2},
+			Send{"new", 2},
+			ComposerChanged{"new and more", 2},
+			ComposerChanged{"more", 3},
+			QuickAsk{"Q"},
+			QuickChanged{"Q and more", 1},
 		}},
 		{"code and links", "chat", begun, []Msg{
-			Send{"Code"},
+			Send{Text: "Code"},
 			tok(1, 100, "x\n```go\na\nb\n```\ny"),
 			CopyBlock{2, 1},
 			CopyBlock{2, 0},
@@ -252,7 +266,7 @@ func chatScenes() []scene {
 
 func answerScenes() []scene {
 	first := func() []Msg {
-		return append(begun(), Send{"One"}, end(1, 100, engine.ReasonStop, "", "First answer"))
+		return append(begun(), Send{Text: "One"}, end(1, 100, engine.ReasonStop, "", "First answer"))
 	}
 	return []scene{
 		{"regenerate", "chat", first, []Msg{
@@ -261,29 +275,29 @@ func answerScenes() []scene {
 			end(2, 200, engine.ReasonStop, "", "Second answer"),
 			StepVersion{3, -1},
 			StepVersion{2, -1},
-			Send{"More"},
+			Send{Text: "More"},
 			end(3, 300, engine.ReasonStop, "", "More of the first"),
 			StepVersion{2, 1},
 			StepVersion{3, -1},
 		}},
 		{"edit and resend", "chat", first, []Msg{
-			ComposerChanged{"my draft"},
+			ComposerChanged{Text: "my draft"},
 			EditMessage{1},
-			ComposerChanged{"One!"},
+			ComposerChanged{Text: "One!"},
 			Tick{after(5 * time.Second)},
 			CancelEdit{},
 			EditMessage{2},
 			EditMessage{1},
-			Send{"One, please"},
+			Send{Text: "One, please"},
 			end(2, 6000, engine.ReasonStop, "", "Another"),
 			StepVersion{3, -1},
 		}},
 		{"interrupted and damaged", "chat", stored, []Msg{
 			pair(4),
-			Send{"Go on"},
+			Send{Text: "Go on"},
 			SelectChat{5},
 			ConversationFailed{5, errors.New("it is damaged")},
-			Send{"x"},
+			Send{Text: "x"},
 			SelectChat{3},
 			ConversationLoaded{Conversation: Conversation{ID: 3, Nodes: []Node{{
 				ID: 3, Role: RoleUser,
@@ -292,18 +306,18 @@ func answerScenes() []scene {
 			DismissNotice{},
 		}},
 		{"after a failed answer", "chat", begun, []Msg{
-			Send{"One"}, failed(1, 100, errEngine), Send{"Two"}, end(2, 200, engine.ReasonStop, "", "Both"),
+			Send{Text: "One"}, failed(1, 100, errEngine), Send{Text: "Two"}, end(2, 200, engine.ReasonStop, "", "Both"),
 		}},
 		{"system prompt and sampling", "chat", begun, []Msg{
 			SetField{FieldSystem, " Be brief. "},
 			SetField{FieldTemperature, "0,7"},
 			SetField{FieldMaxTokens, "100"},
-			Send{"Hi"},
+			Send{Text: "Hi"},
 		}},
 		{"two conversations at once", "chat", begun, []Msg{
-			Send{"First"},
+			Send{Text: "First"},
 			NewChat{},
-			Send{"Second"},
+			Send{Text: "Second"},
 			tok(1, 100, "one"), tok(2, 200, "two"),
 			SelectChat{1},
 			end(1, 300, engine.ReasonStop, "", "one"), end(2, 400, engine.ReasonStop, "", "two"),
@@ -340,7 +354,7 @@ func listScenes() []scene {
 			DeleteChat{2},
 		}},
 		{"delete while it answers", "chat", begun, []Msg{
-			Send{"Hi"}, tok(1, 100, "He"), DeleteChat{1}, tok(1, 200, "llo"), UndoDelete{},
+			Send{Text: "Hi"}, tok(1, 100, "He"), DeleteChat{1}, tok(1, 200, "llo"), UndoDelete{},
 		}},
 		{"rename", "chat", stored, []Msg{
 			RenameChat{5, "  A   new\nname "},
@@ -349,14 +363,28 @@ func listScenes() []scene {
 			RenameChat{99, "x"},
 		}},
 		{"store fails", "chat status", begun, []Msg{
-			SaveFailed{errors.New("no space left on device")}, Send{"Hi"}, DismissNotice{},
-			SaveFailed{errors.New("the disk is gone")}, SaveRecovered{}, ConversationFailed{
+			SaveFailed{errors.New("no space left on device")},
+			Send{Text: "Hi"},
+			DismissNotice{},
+			SaveFailed{errors.New("the disk is gone")},
+			SaveRecovered{},
+			ConversationFailed{
 				1,
 				errEngine,
 			},
 		}},
 		{"store cannot be read", "chat", func() []Msg { return nil }, []Msg{
-			Tick{noon}, Loaded{Err: errors.New("it was written by a newer Sotto")},
+			Tick{noon},
+			Loaded{Err: errors.New("it was written by a newer Sotto"), Unread: true},
+			ComposerChanged{Text: "draft"},
+			WindowClosed{},
+			Send{Text: "Hi"},
+		}},
+		{"settings cannot be read", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon},
+			Loaded{Err: errors.New("it is damaged: settings")},
+			ComposerChanged{Text: "draft"},
+			WindowClosed{},
 		}},
 		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon},

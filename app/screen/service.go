@@ -61,6 +61,10 @@ func (u *step) ofService(m Msg) bool {
 		u.call(m)
 	case ServiceReplace:
 		u.replace()
+	case ServiceExpired:
+		if u.service.call == m.Call {
+			u.service.canReplace = false
+		}
 	case ServiceCopy:
 		if n := u.result(); n != nil {
 			u.ui(Copy{strings.TrimSpace(u.textOf(inService, u.service.chat, n))})

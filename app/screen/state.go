@@ -10,6 +10,7 @@ import (
 type State struct {
 	now         time.Time
 	started     bool // Loaded came
+	unread      bool // what the store holds is not known
 	window      window
 	chats       []*chat // the conversations of the store, in no order
 	trash       bin
@@ -34,7 +35,7 @@ type State struct {
 func New() State {
 	return State{
 		window:   window{open: true, fresh: &chat{loaded: true}},
-		quick:    quick{chat: &chat{loaded: true}, session: 1},
+		quick:    quick{chat: &chat{loaded: true}, session: 1, rev: 1},
 		settings: newSettings(),
 	}
 }

@@ -155,21 +155,21 @@ func TestWake(t *testing.T) {
 		want time.Time
 	}{
 		{"nothing to do", nil, midnight},
-		{"a draft", []Msg{ComposerChanged{"x"}}, after(time.Second)},
+		{"a draft", []Msg{ComposerChanged{Text: "x"}}, after(time.Second)},
 		{"a draft of a while ago", []Msg{
-			ComposerChanged{"x"},
+			ComposerChanged{Text: "x"},
 			Tick{after(600 * time.Millisecond)},
-			ComposerChanged{"xy"},
+			ComposerChanged{Text: "xy"},
 		}, after(time.Second)},
-		{"a partial answer", []Msg{Send{"x"}, tok(1, 300, "y")}, after(time.Second)},
-		{"an answer that waits", []Msg{Send{"x"}}, midnight},
-		{"thinking", []Msg{Send{"x"}, think(1, 1300, "y")}, after(2300 * time.Millisecond)},
+		{"a partial answer", []Msg{Send{Text: "x"}, tok(1, 300, "y")}, after(time.Second)},
+		{"an answer that waits", []Msg{Send{Text: "x"}}, midnight},
+		{"thinking", []Msg{Send{Text: "x"}, think(1, 1300, "y")}, after(2300 * time.Millisecond)},
 		{
 			"a deleted conversation",
-			[]Msg{Send{"x"}, end(1, 0, engine.ReasonStop, "", "y"), DeleteChat{1}},
+			[]Msg{Send{Text: "x"}, end(1, 0, engine.ReasonStop, "", "y"), DeleteChat{1}},
 			after(undoFor),
 		},
-		{"quitting with an answer", []Msg{Send{"x"}, Quit{}}, after(quitWait)},
+		{"quitting with an answer", []Msg{Send{Text: "x"}, Quit{}}, after(quitWait)},
 		{"quitting", []Msg{Quit{}}, after(quitAgain)},
 		{"quitting for long", []Msg{Quit{}, Tick{after(quitAgain)}}, midnight},
 	}
@@ -187,7 +187,7 @@ func TestWake(t *testing.T) {
 // TestViewsShareFinishedBlocks holds that a block that is finished is the same one in all later views.
 func TestViewsShareFinishedBlocks(t *testing.T) {
 	s := New()
-	for _, m := range append(begun(), Send{"x"}) {
+	for _, m := range append(begun(), Send{Text: "x"}) {
 		s, _ = Update(s, m)
 	}
 	var last []Block
@@ -216,7 +216,7 @@ func BenchmarkToken(b *testing.B) {
 			First: "A conversation", Used: noon,
 		})
 	}
-	for _, m := range []Msg{Tick{noon}, loaded, ready, Send{"x"}} {
+	for _, m := range []Msg{Tick{noon}, loaded, ready, Send{Text: "x"}} {
 		s, _ = Update(s, m)
 	}
 	for i := range 500 {

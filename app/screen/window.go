@@ -43,9 +43,9 @@ func (u *step) ofWindow(m Msg) bool {
 	case RenameChat:
 		u.rename(m.ID, m.Title)
 	case ComposerChanged:
-		u.compose(m.Text)
+		u.compose(m)
 	case Send:
-		u.send(m.Text)
+		u.send(m)
 	case OpenWindow:
 		u.openWindow()
 	case WindowClosed:
@@ -136,7 +136,7 @@ func (u *step) selectChat(id ConversationID) {
 	if u.window.selected != id {
 		u.window.selected = id
 		u.window.rev++
-		u.do(SaveDesk{u.desk()})
+		u.saveDesk()
 	}
 	u.load(u.shown())
 }
@@ -152,8 +152,11 @@ func (u *step) load(c *chat) {
 	u.do(LoadConversation{c.head.ID})
 }
 
-func (u *step) desk() Desk {
-	return Desk{Selected: u.window.selected, Draft: u.window.fresh.head.Draft}
+// saveDesk keeps where the user is; not in place of what could not be read.
+func (u *step) saveDesk() {
+	if !u.unread {
+		u.do(SaveDesk{Desk{Selected: u.window.selected, Draft: u.window.fresh.head.Draft}})
+	}
 }
 
 // order is the list from top to bottom.
@@ -238,15 +241,21 @@ func (u *step) rename(id ConversationID, title string) {
 	u.save(inWindow, c)
 }
 
+// stale says whether a text was typed over one that is not in the field any more.
+func stale(rev, now int) bool { return rev != 0 && rev != now }
+
 // compose keeps the composer's text.
-func (u *step) compose(text string) {
+func (u *step) compose(m ComposerChanged) {
+	if stale(m.Rev, u.window.rev) {
+		return
+	}
 	c := u.shown().clone()
 	if c.editing != 0 {
-		c.edit = text
+		c.edit = m.Text
 		u.put(inWindow, c)
 		return
 	}
-	c.head.Draft = text
+	c.head.Draft = m.Text
 	u.put(inWindow, c)
 	u.markDraft(c.head.ID)
 }
@@ -270,12 +279,12 @@ func (s *State) cannotSend() string {
 }
 
 // send puts a message of the user into the tree and asks for an answer.
-func (u *step) send(text string) {
-	text = strings.TrimSpace(text)
+func (u *step) send(m Send) {
+	text := strings.TrimSpace(m.Text)
 	if text == "" {
 		return
 	}
-	if u.cannotSend() != "" {
+	if u.cannotSend() != "" || stale(m.Rev, u.window.rev) {
 		u.ui(Beep{})
 		return
 	}
@@ -302,7 +311,7 @@ func (u *step) adopt(c *chat, text string) *chat {
 	c.head.ID, c.head.First, c.head.Created, c.head.Used = u.lastID, firstWords(text), u.now, u.now
 	u.window.selected = c.head.ID
 	u.window.fresh = &chat{loaded: true}
-	u.do(SaveDesk{u.desk()})
+	u.saveDesk()
 	return c
 }
 

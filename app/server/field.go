@@ -110,6 +110,10 @@ func (o *object) list(name string) (items []json.RawMessage) {
 
 // number reads a number in a range.
 func (o *object) number(name string, low, high float64) (v float64, ok bool) {
+	if raw := o.raw(name); raw != nil && typeOf(raw) == "a number" && json.Unmarshal(raw, &v) != nil {
+		o.fail(name, invalidValue, "want %g to %g, got a number that is too large", low, high)
+		return 0, false
+	}
 	if !o.take(name, "a number", &v) {
 		return 0, false
 	}

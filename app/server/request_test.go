@@ -116,7 +116,7 @@ func TestFieldsRefused(t *testing.T) {
 		{`"temperature":"hot"`, "temperature", invalidType, "want a number, got a string"},
 		{`"temperature":-0.1`, "temperature", invalidValue, "want 0 to 2, got -0.1"},
 		{`"temperature":2.5`, "temperature", invalidValue, "want 0 to 2"},
-		{`"temperature":1e400`, "temperature", invalidType, "want a number"},
+		{`"temperature":1e400`, "temperature", invalidValue, "want 0 to 2, got a number that is too large"},
 		{`"top_p":1.5`, "top_p", invalidValue, "0 to 1"},
 		{`"min_p":-1`, "min_p", invalidValue, "0 to 1"},
 		{`"top_k":-1`, "top_k", invalidValue, "0 to 16777216"},

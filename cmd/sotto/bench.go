@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,9 @@ func (f *benchFlags) run(ctx context.Context, t terminal) error {
 		if _, err := os.Stat(filepath.Dir(f.svg)); err != nil {
 			return fmt.Errorf("--svg: %w", err)
 		}
+		if at, err := os.Stat(f.svg); err == nil && at.IsDir() {
+			return fmt.Errorf("--svg: %s is a folder", f.svg)
+		}
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -112,17 +116,23 @@ func (f *benchFlags) run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	if f.svg != "" {
-		if err := writeSVG(f.svg, r); err != nil {
-			return err
+	return f.report(t, r)
+}
+
+// report prints what was measured and then draws it: a picture that cannot be written costs no figures.
+func (f *benchFlags) report(t terminal, r table) error {
+	write := r.Table
+	if f.json {
+		write = func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(r)
 		}
 	}
-	if f.json {
-		enc := json.NewEncoder(t.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+	if err := write(t.out); err != nil || f.svg == "" {
+		return err
 	}
-	return r.Table(t.out)
+	return writeSVG(f.svg, r)
 }
 
 // rates measures prefill and decode, with a model for each arm.

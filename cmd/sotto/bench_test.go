@@ -101,6 +101,14 @@ func TestBenchLiveBytes(t *testing.T) {
 	}
 }
 
+// TestBenchPictureFails writes the picture to a full disk: the figures are printed all the same.
+func TestBenchPictureFails(t *testing.T) {
+	o := sotto(t, "bench", "--prompt", "3", "--tokens", "2", "--rounds", "1", "--svg", "/dev/full")
+	if o.code != 1 || !strings.Contains(o.out, "DECODE tok/s") || !strings.Contains(o.err, "/dev/full") {
+		t.Errorf("exit code %d, %q, %q; want the table and an error", o.code, o.out, o.err)
+	}
+}
+
 func TestBenchRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"bench --ablate magic":                 `ablation "magic" is unknown: want concurrent, sparse`,
@@ -118,6 +126,7 @@ func TestBenchRefused(t *testing.T) {
 		"bench --model=":                       "--model: the name is empty",
 		"bench --prompt 999999":                "the prompt has 999999 tokens",
 		"bench --svg /no/such/a.svg":           "--svg: stat /no/such",
+		"bench --svg /":                        "--svg: / is a folder",
 	} {
 		o := sotto(t, strings.Split(args, " ")...)
 		if o.code == 0 || !strings.Contains(o.err, want) {

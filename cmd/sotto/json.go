@@ -58,7 +58,8 @@ func printJSON(w io.Writer, m *app.Model, r engine.Result, tokens []engine.Event
 	f := r.Figures
 	a := answerJSON{
 		Model:     modelJSON{m.Name, m.Family, m.Tiny},
-		PromptIDs: r.PromptIDs, CompletionID: r.IDs, Thinking: r.Thinking, Text: r.Text, FinishReason: r.Reason, Seed: q.Sampling.Seed,
+		PromptIDs: r.PromptIDs, CompletionID: r.IDs, Thinking: r.Thinking, Text: r.Text, FinishReason: r.Reason,
+		Seed:  q.Sampling.Seed,
 		Usage: usageJSON{f.Prompt, f.Cached, f.Completion, f.Prompt + f.Completion},
 		Timings: timingsJSON{
 			float64(f.FirstToken.Microseconds()) / 1e3, float64(f.Prefill.Microseconds()) / 1e3, f.PrefillRate(),

@@ -87,9 +87,9 @@ func TestInterruptWhileOpening(t *testing.T) {
 	}
 }
 
-// interrupted runs a command that shows nothing while it works and interrupts it in the midst of that. How long it takes
-// to come there and how long it stays depends on the machine: a run that was met too early, by what it printed, or that
-// had ended is tried again.
+// interrupted runs a command that shows nothing while it works and interrupts it in the midst of that. How long it
+// takes to come there and how long it stays depends on the machine: a run that was met too early, by what it printed,
+// or that had ended is tried again.
 func interrupted(t *testing.T, args []string, early func(out string) bool) (out, errs string) {
 	t.Helper()
 	wait := 500 * time.Millisecond

@@ -102,12 +102,9 @@ func (r *recorder) sample(parts int, logits, part gpu.Slice) {
 	case Sampled:
 		s := kernels.Sampler{N: r.Spec.Vocab, Parts: parts}
 		stats, lists := r.alloc(1, 1, s.StatsBytes()), r.alloc(1, 1, s.ListBytes())
-		cands := r.alloc(1, 1, s.CandBytes())
 		l, err := s.Process()
 		r.emit("sample process", l, err, all(logits, part, stats, lists))
-		l, err = s.Select()
-		r.emit("sample select", l, err, all(lists, cands))
 		l, err = s.Final()
-		r.emit("sample final", l, err, all(logits, part, stats, cands))
+		r.emit("sample final", l, err, all(logits, part, stats, lists))
 	}
 }

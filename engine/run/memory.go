@@ -8,16 +8,20 @@ import (
 	"sotto/engine/nn"
 	"sotto/engine/state"
 	"sotto/engine/weights"
+	"sotto/kernels"
 )
 
 // leastWindow is the smallest window in positions that memory is allowed to make of a larger one: what would not hold
 // a conversation is refused.
 const leastWindow = 4096
 
+// wholeWindow is the window that the model has where memory is not short.
+func wholeWindow(c Config) int { return min(c.Spec.Window, state.MaxWindow) }
+
 // sizes are how much state there may be, what was asked for first: fewer sessions, then shorter windows.
 func sizes(c Config) []state.Config {
 	var out []state.Config
-	window := min(c.Spec.Window, state.MaxWindow)
+	window := wholeWindow(c)
 	for slots := max(c.Sessions, 1); slots > 1; slots = (slots + 1) / 2 {
 		out = append(out, state.Config{DType: c.DType, Slots: slots, Window: window})
 	}
@@ -68,15 +72,15 @@ func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
 	})
 }
 
-// admit refuses what does not fit the device's memory, with the numbers: weights, state and the scratch memory of a
-// chunk.
+// admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers and the scratch
+// memory of passes.
 func admit(c Config, l *state.Layout) error {
 	caps := c.Device.Caps()
-	pass, err := record(c, l, class(newPace(c).widest()))
+	scratch, err := mostScratch(c, l)
 	if err != nil {
 		return err
 	}
-	need := c.Layout.Size() + pass.Scratch.Size
+	need := c.Layout.Size() + scratch + int64(l.Slots)*kernels.StepBytes
 	for _, r := range l.Regions() {
 		need += r.Size
 	}
@@ -85,4 +89,21 @@ func admit(c Config, l *state.Layout) error {
 			need/1e6, l.Window, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
 	}
 	return nil
+}
+
+// mostScratch is the scratch memory that any pass needs, up to the widest chunk. A pass of one row may need the most:
+// it is the one that samples with the whole vocabulary at hand.
+func mostScratch(c Config, l *state.Layout) (int64, error) {
+	most, widest := int64(0), class(newPace(c).widest())
+	for _, rows := range classes {
+		if rows > widest {
+			break
+		}
+		pass, err := record(c, l, rows)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, pass.Scratch.Size)
+	}
+	return most, nil
 }

@@ -63,8 +63,8 @@ func TestFit(t *testing.T) {
 			return err
 		})
 		if got.Slots != c.slots || got.Window != c.window {
-			t.Errorf("%s in %d: %d sessions of %d tokens, want %d of %d", c.config, c.limit, got.Slots, got.Window, c.slots,
-				c.window)
+			t.Errorf("%s in %d: %d sessions of %d tokens, want %d of %d", c.config, c.limit, got.Slots, got.Window,
+				c.slots, c.window)
 		}
 	}
 }

@@ -8,10 +8,12 @@ import (
 )
 
 // A chunk of a prompt should take no longer than chunkTime: that is how long a cancelled request goes on, and how long
-// the device keeps others from drawing. Far below it, rows that share a read of the weights are given away.
+// the device keeps others from drawing. Twice the rows take at most twice the time, because rows share the weights:
+// what takes less than shortTime can be doubled. A higher bound would go too far, a lower one would keep for ever what
+// a single slow chunk, such as the first, whose weights come from the disk, has made of the rows.
 const (
 	chunkTime = 100 * time.Millisecond
-	shortTime = chunkTime / 3
+	shortTime = chunkTime / 2
 )
 
 // growth is how much longer than the device's own guess chunks may become, as a factor: scratch memory grows with them.

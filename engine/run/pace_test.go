@@ -29,7 +29,7 @@ func TestPace(t *testing.T) {
 		suggests, asked int
 		chunks          []chunk
 	}{
-		{"fits", 64, 0, []chunk{{1, ms, 64}, {64, 99 * ms, 64}, {64, 40 * ms, 64}, {3, ms, 64}}},
+		{"fits", 64, 0, []chunk{{1, ms, 64}, {64, 99 * ms, 64}, {64, 50 * ms, 64}, {3, ms, 64}}},
 		{"slow", 64, 0, []chunk{
 			{1, 3 * ms, 64},
 			{64, 150 * ms, 32},
@@ -57,7 +57,7 @@ func TestPace(t *testing.T) {
 		{"largest", kernels.MaxRows, 0, []chunk{{1, ms, kernels.MaxRows}, {kernels.MaxRows, ms, kernels.MaxRows}}},
 		{"asked too much", 64, 1 << 20, []chunk{{kernels.MaxRows, time.Hour, kernels.MaxRows}}},
 		{"no suggestion", 0, 0, []chunk{{1, ms, 1}, {1, ms, 2}}},
-		{"weights on disk", 64, 0, []chunk{{1, time.Second, 1}, {1, 20 * ms, 2}, {2, 21 * ms, 4}, {4, 40 * ms, 4}}},
+		{"weights on disk", 64, 0, []chunk{{1, time.Second, 1}, {1, 20 * ms, 2}, {2, 21 * ms, 4}, {4, 60 * ms, 4}}},
 		{"a row takes all", 64, 0, []chunk{{1, 90 * ms, 1}, {1, 90 * ms, 1}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,5 +68,29 @@ func TestPace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPaceRecovers reads a long prompt on devices of several speeds, where the first chunk takes seconds because the
+// weights come from the disk: the pace gets back to rows that take at least half of the time that a chunk may take.
+func TestPaceRecovers(t *testing.T) {
+	for _, c := range []struct {
+		suggests int
+		fixed    time.Duration // for what all rows share
+		row      time.Duration
+	}{
+		{512, 37 * time.Millisecond, 100 * time.Microsecond},
+		{128, 30 * time.Millisecond, 400 * time.Microsecond},
+		{32, 20 * time.Millisecond, 4 * time.Millisecond},
+	} {
+		p := newPace(Config{Device: capable{chunk: c.suggests}})
+		took := func() time.Duration { return c.fixed + time.Duration(p.rows)*c.row }
+		p.took(p.rows, took()+4*time.Second)
+		for range 20 {
+			p.took(p.rows, took())
+		}
+		if d := took(); d < chunkTime/2 || d > chunkTime {
+			t.Errorf("%d rows suggested: %d rows after a slow chunk, which take %v", c.suggests, p.rows, took())
+		}
 	}
 }

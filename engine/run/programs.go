@@ -52,7 +52,7 @@ type programs struct {
 	without nn.Ablation
 	arena   *state.Arena
 	pack    gpu.Buffer
-	scratch []gpu.Buffer // the last one is the largest; earlier ones are still bound
+	scratch []gpu.Buffer // the first serves all passes; with masks they may need more, the last is then the largest
 	ready   map[program]compiled
 }
 
@@ -61,10 +61,32 @@ func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("weights of %d bytes: %w", len(c.Pack), err)
 	}
-	return &programs{
+	p := &programs{
 		device: d, arena: a, pack: pack, ready: map[program]compiled{}, without: c.Without,
 		model: nn.Model{Spec: c.Spec, Weights: c.Layout, State: a.Layout()},
-	}, nil
+	}
+	size, err := mostScratch(c, a.Layout())
+	if err == nil {
+		err = p.grow(size)
+	}
+	if err != nil {
+		p.free()
+		return nil, err
+	}
+	return p, nil
+}
+
+// grow sees to it that there is scratch memory of a size. What there was stays: programs are bound to it.
+func (p *programs) grow(size int64) error {
+	if n := len(p.scratch); n > 0 && p.scratch[n-1].Size() >= size {
+		return nil
+	}
+	b, err := p.device.Alloc(size)
+	if err != nil {
+		return fmt.Errorf("scratch of %d bytes: %w", size, err)
+	}
+	p.scratch = append(p.scratch, b)
+	return nil
 }
 
 // exec returns the program for n rows.
@@ -91,12 +113,8 @@ func (p *programs) compile(key program) (compiled, error) {
 	if err != nil {
 		return compiled{}, err
 	}
-	if n := len(p.scratch); n == 0 || p.scratch[n-1].Size() < pass.Scratch.Size {
-		b, err := p.device.Alloc(pass.Scratch.Size)
-		if err != nil {
-			return compiled{}, fmt.Errorf("%s: scratch of %d bytes: %w", pass.Name, pass.Scratch.Size, err)
-		}
-		p.scratch = append(p.scratch, b)
+	if err := p.grow(pass.Scratch.Size); err != nil {
+		return compiled{}, fmt.Errorf("%s: %w", pass.Name, err)
 	}
 	scratch := p.scratch[len(p.scratch)-1]
 	bind := pass.Bind(p.pack, scratch, p.arena.Buffers())

@@ -196,6 +196,9 @@ func (w *Worker) Sessions() int { return w.arena.Layout().Slots }
 // Window is the number of positions of a session.
 func (w *Worker) Window() int { return w.arena.Layout().Window }
 
+// WholeWindow is the number of positions of a session where memory is not short.
+func (w *Worker) WholeWindow() int { return wholeWindow(w.config) }
+
 // Generate serves a request. Requests wait for each other. The last event is Done, also after an error; a caller
 // that breaks off cancels the request and returns when the worker has settled.
 func (w *Worker) Generate(ctx context.Context, s *Session, r Request) iter.Seq[Event] {

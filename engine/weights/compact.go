@@ -44,9 +44,9 @@ func Compact(ctx context.Context, c *Checkpoint, r Recipe, progress func(Progres
 	return out, nil
 }
 
-// smallest is the size of the pack if every item can be stored compactly: what is needed at least, known before a
+// leastSize is the size of the pack if every item can be stored compactly: what is needed at least, known before a
 // survey.
-func smallest(r Recipe) (int64, error) {
+func leastSize(r Recipe) (int64, error) {
 	out := Recipe{Items: append([]Item(nil), r.Items...)}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Format == NM {
@@ -112,9 +112,10 @@ func rebuildable(scales, biases []byte) bool {
 }
 
 // quotient finds the four bits q for which bf16(bias / -(q+7)) is the scale in every bit, on any device: numbers too
-// small for a full mantissa, which some devices take for 0, have none.
+// small for a full mantissa, which some devices take for 0, have none, and neither has a scale that may be the rounding
+// of such a number.
 func quotient(scale, bias uint16) (q uint32, ok bool) {
-	if !normal(scale) || !normal(bias) {
+	if !normal(scale) || !normal(bias) || scale&0x7fff == smallest {
 		return 0, false
 	}
 	s, b := math.Float32frombits(uint32(scale)<<16), math.Float32frombits(uint32(bias)<<16)
@@ -124,6 +125,9 @@ func quotient(scale, bias uint16) (q uint32, ok bool) {
 	}
 	return uint32(steps) - quotientBase, roundBF16(math.Float32bits(b/-float32(steps))) == scale
 }
+
+// smallest is the bf16 of the smallest magnitude with a full mantissa.
+const smallest = 0x0080
 
 // normal tells whether a bf16 is a finite number with a full mantissa.
 func normal(half uint16) bool {

@@ -154,6 +154,10 @@ func TestQuotient(t *testing.T) {
 		{1, float32(math.Inf(-1)), -1},
 		{1.0078125, -8, -1}, // one bit off
 		{1e-38, -7e-38, -1}, // too small a scale
+		// Rounded up from a quotient that is in the middle, and too small for kernels to hit it.
+		{-0x1p-126, 0x1.fep-124, -1},
+		{0x1p-126, -0x1.fep-123, -1},
+		{0x1.02p-126, -0x1.02p-123, 1},
 	} {
 		t.Run(fmt.Sprint(tt.scale, " ", tt.bias), func(t *testing.T) {
 			q, ok := quotient(half(tt.scale), half(tt.bias))

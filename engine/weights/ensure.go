@@ -140,7 +140,7 @@ func (e *ensurer) build(ctx context.Context) error {
 	if err := sweep(dir, e.manifests); err != nil {
 		return err
 	}
-	least, err := smallest(e.recipe)
+	least, err := leastSize(e.recipe)
 	if err == nil {
 		err = checkSpace(dir, least) // told before the survey, which reads a lot
 	}

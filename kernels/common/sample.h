@@ -81,7 +81,8 @@ struct Plan {
   float inv;    // 1 / temperature
 };
 
-constant constexpr uint MAX_CANDS = 1024;  // Candidates
+constant constexpr uint MAX_CANDS = 1024;     // Candidates
+constant constexpr uint SAMPLE_CHUNK = 2048;  // sampleChunk: logits of a threadgroup of sample_process
 
 inline Plan make_plan(device const StepParams& s, uint n) {
   Plan p;

@@ -2,6 +2,7 @@
 # run.sh HOME COMMAND...: runs a program over GNUstep with HOME as its home folder. The servers that GNUstep starts for the
 # pasteboard and for notifications are started before it and ended after it.
 set -eu
+[ -n "${DISPLAY:-}" ] || { echo "The windows need a desktop: DISPLAY is not set." >&2; exit 1; }
 . "$(dirname "$0")/flags.sh"
 home=$(mkdir -p "$1" && cd "$1" && pwd)
 shift

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,10 +50,10 @@ func TestPumpWaitsForASlowMainThread(t *testing.T) {
 func TestPumpDrawsTheLastChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed, stop := make(chan struct{}, 1), make(chan struct{})
-		value, drawn := 0, 0
-		go Pump(changed, stop, func(f func()) { go f() }, func() { drawn = value })
+		var value, drawn atomic.Int64
+		go Pump(changed, stop, func(f func()) { go f() }, func() { drawn.Store(value.Load()) })
 		for i := range 3 {
-			value = i + 1
+			value.Store(int64(i + 1))
 			select {
 			case changed <- struct{}{}:
 			default:
@@ -60,8 +61,8 @@ func TestPumpDrawsTheLastChange(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Second)
-		if drawn != 3 {
-			t.Errorf("drew %d last, want 3", drawn)
+		if got := drawn.Load(); got != 3 {
+			t.Errorf("drew %d last, want 3", got)
 		}
 		close(stop)
 	})

@@ -78,14 +78,13 @@ func argmax(t *testing.T, dev gpu.Device, logits []float32, p kernels.StepParams
 	return readEnded(t, out[0], p)
 }
 
-// recordSample adds the three launches of a draw and returns the variable of the step buffer.
+// recordSample adds the two launches of a draw and returns the variable of the step buffer.
 func recordSample(t *testing.T, rig *Rig, logits []float32, p kernels.StepParams) *Var {
 	t.Helper()
 	part := headParts(logits)
 	s := kernels.Sampler{N: len(logits), Parts: len(part) / 8}
 	step, in, parts := rig.Var(StepData(StepRecord{Params: p})), rig.Var(F32s(logits)), rig.Var(Bytes(part))
 	stats, lists := rig.Var(Out(int(s.StatsBytes()))), rig.Var(Out(int(s.ListBytes())))
-	cands := rig.Var(Out(int(s.CandBytes())))
 	add := func(launch func() (kernels.Launch, error), vars ...*Var) {
 		l, err := launch()
 		if err != nil {
@@ -94,8 +93,7 @@ func recordSample(t *testing.T, rig *Rig, logits []float32, p kernels.StepParams
 		rig.Op(l, vars...)
 	}
 	add(s.Process, step, in, parts, stats, lists)
-	add(s.Select, step, lists, cands)
-	add(s.Final, step, in, parts, stats, cands)
+	add(s.Final, step, in, parts, stats, lists)
 	return step
 }
 

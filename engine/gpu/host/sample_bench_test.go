@@ -13,7 +13,7 @@ import (
 	"sotto/kernels"
 )
 
-// BenchmarkSample measures the end of a pass on one thread of the fast build: three launches of the sampler.
+// BenchmarkSample measures the end of a pass on one thread of the fast build: two launches of the sampler.
 func BenchmarkSample(b *testing.B) {
 	for _, n := range []int{4096, 248320} {
 		for _, c := range []struct {
@@ -48,7 +48,6 @@ func benchSample(b *testing.B, n int, p kernels.StepParams) {
 	part := arena.add(b, "part", append(gputest.F32Bytes(l[best:best+1]), gputest.U32Bytes([]uint32{uint32(best)})...))
 	stats := arena.add(b, "stats", make([]byte, s.StatsBytes()))
 	lists := arena.add(b, "lists", make([]byte, s.ListBytes()))
-	cands := arena.add(b, "cands", make([]byte, s.CandBytes()))
 	step := gpu.Slice{Region: gpu.Step, Len: kernels.StepBytes}
 	prog := &gpu.Program{Name: "sample", Rows: 1}
 	add := func(launch func() (kernels.Launch, error), args ...gpu.Slice) {
@@ -59,8 +58,7 @@ func benchSample(b *testing.B, n int, p kernels.StepParams) {
 		prog.Ops = append(prog.Ops, gpu.Op{Launch: l, Args: args})
 	}
 	add(s.Process, step, logits, part, stats, lists)
-	add(s.Select, step, lists, cands)
-	add(s.Final, step, logits, part, stats, cands)
+	add(s.Final, step, logits, part, stats, lists)
 	exec, err := dev.Compile(prog, arena.bind)
 	if err != nil {
 		b.Fatal(err)

@@ -45,6 +45,7 @@ func TestCommandErrors(t *testing.T) {
 				b.run(x, step)
 				d.Runtime().Inject(sim.Fault{
 					Kind: sim.CommandFails, Code: c.code, Reason: "as injected", Signals: signals,
+					Delay: 20 * time.Millisecond,
 				})
 				n := b.submit(x, step)
 				err := d.Wait(t.Context(), n)

@@ -141,8 +141,7 @@ func serviceCall(p *stage) {
 	p.start()
 	p.explain("A selected sentence about tides.")
 	p.shot("17-service-explain")
-	p.click("service.done")
-	p.wait("the panel to go", soon, func(s ui.Snapshot) bool { return !s.Service.Open })
+	p.clickFor("service.done", "the panel to go", func(s ui.Snapshot) bool { return !s.Service.Open })
 	p.quit()
 }
 
@@ -151,14 +150,13 @@ func serviceReview(p *stage) {
 	out := p.call("Proofread with Sotto", "Teh tide are hihg.") //nolint:misspell // that is the point
 	want := p.served("a proposal")
 	p.shot("18-service-proofread")
-	p.click("service.replace")
+	p.clickFor("service.replace", "the panel to go", func(s ui.Snapshot) bool { return !s.Service.Open })
 	if got := p.result(out); got == "" || !sameWords(got, want) {
 		p.fail("the calling program got %q, want %q", got, want)
 	}
-	p.wait("the panel to go", soon, func(s ui.Snapshot) bool { return !s.Service.Open })
 	out = p.call("Summarise with Sotto", "Another text.")
 	p.served("a summary")
-	p.click("service.done")
+	p.clickFor("service.done", "the panel to go", func(s ui.Snapshot) bool { return !s.Service.Open })
 	if got := p.result(out); got != "Another text." {
 		p.fail("the calling program got %q after Done, want its own text", got)
 	}

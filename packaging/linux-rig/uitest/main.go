@@ -130,7 +130,10 @@ func (o *options) makeFolders() error {
 // play runs one scene in the common home.
 func play(o options, x *display, s scene, missing map[string]bool) Result {
 	start := time.Now()
-	p := &stage{options: o, x: x, missing: missing}
+	p := &stage{options: o, x: x, missing: missing, slow: tokenTime}
+	if o.pictures != "" {
+		p.slow = 0 // they show the speed
+	}
 	err := p.attempt(s.play)
 	if err != nil {
 		p.shot(s.name + "-failed")

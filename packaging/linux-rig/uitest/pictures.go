@@ -48,8 +48,7 @@ func pictures(p *stage) {
 	p.wait("the quick prompt to go", soon, func(s ui.Snapshot) bool { return !s.Quick.Open })
 	p.explain("Paris is the capital of France.")
 	p.picture("service", "service.window")
-	p.click("service.done")
-	p.wait("the panel to go", soon, func(s ui.Snapshot) bool { return !s.Service.Open })
+	p.clickFor("service.done", "the panel to go", func(s ui.Snapshot) bool { return !s.Service.Open })
 	p.quit()
 }
 

@@ -108,8 +108,7 @@ func windows(p *stage) {
 		func() { p.closeAndOpen() },
 		func() {
 			p.explain("Text.")
-			p.click("service.done")
-			p.wait("the panel to go", soon, func(s ui.Snapshot) bool { return !s.Service.Open })
+			p.clickFor("service.done", "the panel to go", func(s ui.Snapshot) bool { return !s.Service.Open })
 		},
 	}
 	for _, k := range kinds {

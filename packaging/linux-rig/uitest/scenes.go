@@ -35,7 +35,10 @@ var scenes = []scene{
 	{"windows", windows},
 }
 
-// Questions. The long task keeps the built-in model talking for about half a second.
+// tokenTime is the least time between two tokens: an answer can be met under way, however quick the machine is.
+const tokenTime = 5 * time.Millisecond
+
+// Questions. The long task keeps the built-in model talking for more than a second.
 const (
 	question = "Tell me about the sea."
 	longTask = "Write a very long story about a lighthouse, as long as you can."
@@ -95,7 +98,7 @@ func (p *stage) quit() {
 }
 
 // during asks for something long, stops the program while the answer streams and does something then: it is what the
-// program sees next. The built-in model is quick: where it was quicker all the same, everything is tried again.
+// program sees next. Where the answer was quicker all the same, everything is tried again.
 func (p *stage) during(act func(ui.Snapshot), happened func() bool) {
 	for range 12 {
 		p.newChat()
@@ -170,8 +173,7 @@ func switchChats(p *stage) {
 
 // selectRow clicks a conversation in the list and returns what it says.
 func (p *stage) selectRow(part string) string {
-	p.click(part)
-	s := p.wait("the conversation that was clicked", soon, func(s ui.Snapshot) bool {
+	s := p.clickFor(part, "the conversation that was clicked", func(s ui.Snapshot) bool {
 		return "chat.row."+uitoa(s.Chat.Selected) == part && len(s.Chat.Messages) >= 2
 	})
 	return s.Chat.Messages[0].Text + s.Chat.Messages[1].Text
@@ -214,16 +216,20 @@ func versions(p *stage) {
 	p.answer(2)
 	p.settle()
 	first := p.see().Chat.Messages[1].Text
-	p.click("chat.link.regenerate:2")
+	p.clickFor("chat.link.regenerate:2", "another answer", func(s ui.Snapshot) bool {
+		return s.Chat.Streaming || len(s.Chat.Messages) == 2 && s.Chat.Messages[1].Text != first
+	})
 	p.wait("a second version", patience, func(s ui.Snapshot) bool {
 		return answered(s.Chat.TalkSnapshot, 2) && s.Parts["chat.link.version:3:-1"][2] > 0
 	})
 	p.settle()
-	p.click("chat.link.version:3:-1")
-	p.wait("the first version", soon, func(s ui.Snapshot) bool { return s.Chat.Messages[1].Text == first })
+	p.clickFor("chat.link.version:3:-1", "the first version", func(s ui.Snapshot) bool {
+		return s.Chat.Messages[1].Text == first
+	})
 	p.settle()
-	p.click("chat.link.edit:1")
-	p.wait("the message in the composer", soon, func(s ui.Snapshot) bool { return s.Chat.Composer == "Name a colour." })
+	p.clickFor("chat.link.edit:1", "the message in the composer", func(s ui.Snapshot) bool {
+		return s.Chat.Composer == "Name a colour."
+	})
 	p.settle()
 	p.shot("08-editing")
 	p.keys("alt+a")
@@ -250,8 +256,9 @@ func deleteAndUndo(p *stage) {
 	})
 	p.settle()
 	p.shot("10-deleted")
-	p.click("chat.undo")
-	p.wait("the conversation again", soon, func(s ui.Snapshot) bool { return slices.Equal(s.Chat.Chats, titles) })
+	p.clickFor("chat.undo", "the conversation again", func(s ui.Snapshot) bool {
+		return slices.Equal(s.Chat.Chats, titles)
+	})
 	p.quit()
 }
 

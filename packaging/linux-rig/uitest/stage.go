@@ -27,7 +27,8 @@ type stage struct {
 	program     *exec.Cmd
 	exited      chan struct{}
 	environment []string
-	stressed    bool // by environment
+	stressed    bool          // by environment
+	slow        time.Duration // least time between two tokens: answers last, however quick the machine is
 	missing     map[string]bool
 	shots       []string
 	notes       []string
@@ -69,7 +70,8 @@ func (p *stage) start() {
 	if p.program != nil {
 		p.fail("it is already running")
 	}
-	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app, "app", "--trace")
+	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app,
+		"app", "--trace", "--slow", p.slow.String())
 	c.Env = append(append(os.Environ(), "DISPLAY="+p.x.name, "HOME="+p.user, "GOTRACEBACK=all"), p.environment...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
@@ -185,6 +187,26 @@ func (p *stage) shot(name string) {
 func (p *stage) click(part string) {
 	x, y := p.place(part)
 	p.clickAt(x, y)
+}
+
+// clickFor clicks on a part until the screen shows what comes of it. GNUstep now and then loses a press: as a person
+// does, it presses again, and notes that. It must be a part that goes with what it does, so that no second click undoes
+// it.
+func (p *stage) clickFor(part, what string, shows func(ui.Snapshot) bool) ui.Snapshot {
+	for range 3 {
+		p.click(part)
+		for end := time.Now().Add(soon / 3); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if s := p.see(); shows(s) {
+				return s
+			}
+			if _, there := p.see().Parts[part]; !there {
+				return p.wait(what, soon, shows)
+			}
+		}
+		p.notes = append(p.notes, "nothing came of a click on "+part+"; the keyboard belongs to "+p.keyboard())
+	}
+	p.fail("waiting for %s: nothing comes of clicks on %s", what, part)
+	return ui.Snapshot{}
 }
 
 func (p *stage) place(part string) (x, y int) {

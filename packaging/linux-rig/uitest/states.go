@@ -89,12 +89,16 @@ func noModel(p *stage) {
 	p.settle()
 	p.shot("20-no-model-asked")
 	p.must(os.Remove(cache))
-	p.click("chat.notice")
+	p.clickFor("chat.notice", "the model on its way", func(s ui.Snapshot) bool {
+		return s.Parts["chat.notice"] == [4]int{}
+	})
 	p.wait("the model", patience, func(s ui.Snapshot) bool {
 		return s.Status.Icon == 0 && s.Parts["chat.notice"] == [4]int{}
 	})
 	p.settle()
-	p.click("chat.link.retry:2")
+	p.clickFor("chat.link.retry:2", "another answer", func(s ui.Snapshot) bool {
+		return s.Chat.Messages[1].Error == ""
+	})
 	p.answer(2)
 	p.settle()
 	p.shot("20-model-again")

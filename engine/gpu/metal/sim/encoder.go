@@ -1,6 +1,10 @@
 package sim
 
-import "sotto/engine/gpu/metal"
+import (
+	"slices"
+
+	"sotto/engine/gpu/metal"
+)
 
 // encoder is an MTLComputeCommandEncoder.
 type encoder struct {
@@ -112,6 +116,10 @@ func encoderBehaviours() behaviours {
 			}),
 			"-waitForFence:": encoding(func(r *Runtime, e *encoder, a *args) {
 				if f := r.object(a[0], "the fence"); f != nil {
+					if slices.Contains(e.pass.updates, f.fence) {
+						r.violate("this encoder updates %v, and so cannot wait for it any more", f)
+						return
+					}
 					r.use(e.command.command, f)
 					e.pass.waits = append(e.pass.waits, f.fence)
 				}

@@ -53,21 +53,35 @@ func (r *Runtime) execute(q *queue, o *object) {
 			}
 		}
 	}
-	c.state = statusCompleted
-	if f != nil {
-		c.state = statusError
-		c.failure = r.errorObject(failure{commandDomain, f.Code, f.reason(commandReasons[f.Code])})
-		c.failure.refs, c.failure.inner = 0, 1
-	}
+	r.end(c, f)
 	r.progress.Broadcast()
+}
+
+// end sets how a command buffer has ended.
+func (r *Runtime) end(c *command, f *Fault) {
+	if f == nil {
+		c.state = statusCompleted
+		return
+	}
+	if f.Signals { // what comes of it is known later than the signal
+		r.pause(f.Delay)
+	}
+	c.state = statusError
+	c.failure = r.errorObject(failure{commandDomain, f.Code, f.reason(commandReasons[f.Code])})
+	c.failure.refs, c.failure.inner = 0, 1
+}
+
+// pause gives up the lock for a time.
+func (r *Runtime) pause(d time.Duration) {
+	r.mu.Unlock()
+	time.Sleep(d)
+	r.mu.Lock()
 }
 
 // ill returns the fault that a command buffer meets before it does anything, if any.
 func (r *Runtime) ill(q *queue, o *object) *Fault {
 	if f := r.strikes(Slow, ""); f != nil {
-		r.mu.Unlock()
-		time.Sleep(f.Delay)
-		r.mu.Lock()
+		r.pause(f.Delay)
 	}
 	if r.strikes(Hang, "") != nil {
 		q.hung = true

@@ -30,7 +30,7 @@ type Fault struct {
 	Code    int           // of MTLCommandBufferError
 	Reason  string        // localizedDescription; "": what Metal says
 	Signals bool          // a command buffer that fails signals its events all the same
-	Delay   time.Duration // of Slow
+	Delay   time.Duration // of Slow; with Signals, from the signal to the end
 }
 
 func (f *Fault) reason(usual string) string {

@@ -87,6 +87,14 @@ func TestPlanted(t *testing.T) {
 			}
 			return 1
 		}, "no fence or event orders them"},
+		{"fence waited for too late", metal.System{}, func(r *sim.Runtime, selector string, m *metal.Message) int {
+			if selector == "updateFence:" {
+				r.Send(m)
+				m.Sel = r.Selector("waitForFence:")
+			}
+			return 1
+		}, "cannot wait for it any more"},
+		{"removal from a residency set not committed", metal.System{}, uncommitted(), "while it is in a residency set"},
 		{"over-release", metal.System{}, func(_ *sim.Runtime, selector string, _ *metal.Message) int {
 			if selector == "release" {
 				return 2
@@ -142,8 +150,22 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// chain submits three norms, each of which reads what the one before wrote, four times without a wait between. Ranges
-// begin at different places, so that a hazard is only seen by who knows where they end.
+// uncommitted leaves out the commit of a residency set after a removal.
+func uncommitted() func(*sim.Runtime, string, *metal.Message) int {
+	var set metal.ID
+	return func(_ *sim.Runtime, selector string, m *metal.Message) int {
+		switch {
+		case selector == "removeAllocation:":
+			set = m.To
+		case selector == "commit" && m.To == set:
+			return 0
+		}
+		return 1
+	}
+}
+
+// chain frees a buffer and submits three norms, each of which reads what the one before wrote, four times without a
+// wait between. Ranges begin at different places, so that a hazard is only seen by who knows where they end.
 func chain(t *testing.T, dev gpu.Device) {
 	t.Helper()
 	l, err := kernels.RMSNorm{DType: kernels.F32, Rows: 4, D: 64, Eps: 1e-5}.Launch()
@@ -158,6 +180,11 @@ func chain(t *testing.T, dev gpu.Device) {
 			t.Fatal(err)
 		}
 	}
+	gone, err := dev.Alloc(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Free()
 	step, err := dev.Alloc(kernels.StepBytes)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import "slices"
 // residencySet is an MTLResidencySet. Changes count once they are committed.
 type residencySet struct {
 	members  []*object
+	leaving  []*object // removed, until that is committed
 	changed  bool
 	resident bool
 	queues   []*queue
@@ -25,8 +26,9 @@ func residencyBehaviours() behaviours {
 			"-containsAllocation:": func(r *Runtime, o *object, a *args) uintptr {
 				return truth(slices.Contains(o.set.members, r.optional(a[0])))
 			},
-			"-commit": func(_ *Runtime, o *object, _ *args) uintptr {
+			"-commit": func(r *Runtime, o *object, _ *args) uintptr {
 				o.set.changed = false
+				r.letLeave(o.set)
 				return 0
 			},
 			"-requestResidency": func(r *Runtime, o *object, _ *args) uintptr {
@@ -88,9 +90,17 @@ func removeAllocation(r *Runtime, o *object, a *args) uintptr {
 		return 0
 	}
 	o.set.members = slices.Delete(o.set.members, i, i+1)
+	o.set.leaving = append(o.set.leaving, b)
 	o.set.changed = true
-	r.leave(o.set, b)
 	return 0
+}
+
+// letLeave carries out what was removed.
+func (r *Runtime) letLeave(s *residencySet) {
+	for _, b := range s.leaving {
+		r.leave(s, b)
+	}
+	s.leaving = nil
 }
 
 // leave takes a buffer out of a set's members.
@@ -105,6 +115,7 @@ func (s *residencySet) holds() bool { return s.resident || len(s.queues) > 0 }
 
 // endSet lets go of the members.
 func (r *Runtime) endSet(s *residencySet) {
+	r.letLeave(s)
 	for _, b := range s.members {
 		r.leave(s, b)
 	}
