@@ -150,7 +150,7 @@ func (f *benchFlags) rates(ctx context.Context, t terminal) (report table, err e
 		without, names = append(without, a), append(names, "without "+name)
 	}
 	for i := range without {
-		m, openErr := f.open(ctx, t, bar, without[i])
+		m, openErr := f.open(ctx, t, bar, without[i], 0)
 		if openErr != nil {
 			return nil, openErr
 		}
@@ -167,11 +167,14 @@ func (f *benchFlags) rates(ctx context.Context, t terminal) (report table, err e
 	return r, nil
 }
 
-// open opens the model without some techniques.
-func (f *benchFlags) open(ctx context.Context, t terminal, bar *progress, without engine.Ablation) (*app.Model, error) {
+// open opens the model without some techniques; chunk is the rows of a prefill chunk, 0 for the engine's own choice.
+func (f *benchFlags) open(
+	ctx context.Context, t terminal, bar *progress, without engine.Ablation, chunk int,
+) (*app.Model, error) {
 	return app.Open(ctx, app.Options{
-		Model: f.model, Driver: f.driver, Threads: f.thread, RawOnly: true, Without: without, Progress: bar.loading,
-		Warn: func(s string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", s) },
+		Model: f.model, Driver: f.driver, Threads: f.thread, RawOnly: true, Without: without, Chunk: chunk,
+		Progress: bar.loading,
+		Warn:     func(s string) { bar.clear(); fmt.Fprintf(t.err, "sotto: warning: %s\n", s) },
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sotto/app/bench"
 	"sotto/engine"
 	"sotto/engine/sample"
+	"sotto/kernels"
 )
 
 // liveText is what a table of live neurons asks the model, unless there is another text: the answer is long.
@@ -22,11 +23,12 @@ type table interface {
 	SVG(w io.Writer) error
 }
 
-// live measures what passing over dead neurons is worth, layer by layer.
+// live measures what passing over dead neurons is worth, layer by layer. The prompt is read tile by tile, however slow
+// the device is: rows that are read one by one have no tiles.
 func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err error) {
 	bar := newProgress(t.err)
 	defer bar.clear()
-	sparse, err := f.open(ctx, t, bar, 0)
+	sparse, err := f.open(ctx, t, bar, 0, kernels.NeuronTile)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +37,7 @@ func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err er
 	if err != nil {
 		return nil, err
 	}
-	dense, err := f.open(ctx, t, bar, off)
+	dense, err := f.open(ctx, t, bar, off, kernels.NeuronTile)
 	if err != nil {
 		return nil, err
 	}
