@@ -23,8 +23,8 @@ func newDoctor(t terminal) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that the engine works on this machine",
 		Long: "Tells what machine and device the engine runs on, compares every kernel with recorded results, and\n" +
-			"has the built-in model answer. Nothing about your conversations is read or shown: the report can be\n" +
-			"sent to others.",
+			"compares an answer of each built-in model with what mlx-lm has it answer. Nothing about your\n" +
+			"conversations is read or shown: the report can be sent to others.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(checkDriver(driver), checkThreads(threads)); err != nil {
@@ -89,9 +89,13 @@ func printDiagnosis(out io.Writer, d *app.Diagnosis) {
 			row("  failed", "%s: %s", strings.Join(f.Kernels, ", "), f.Error)
 		}
 	}
-	if a := d.Answer; a != nil {
-		row("Answer", "%s: %d tokens at %.0f tok/s, the first after %.0f ms", a.Model, a.Tokens, a.TokensPerSecond,
-			a.FirstTokenMS)
+	for _, a := range d.Answers {
+		how := "equal to the reference's"
+		if !a.Equal {
+			how = "NOT equal to the reference's"
+		}
+		row("Answer", "%s: %s, %d tokens at %.0f tok/s, the first after %.0f ms", a.Model, how, a.Tokens,
+			a.TokensPerSecond, a.FirstTokenMS)
 		row("", "%q", a.Text)
 	}
 	for _, e := range d.Errors {

@@ -12,7 +12,7 @@ import (
 func TestDoctor(t *testing.T) {
 	emptyHome(t)
 	out := good(t, sotto(t, "doctor")).out
-	for _, want := range []string{"driver host", "0 failed", "qwen-tiny", "healthy"} {
+	for _, want := range []string{"driver host", "0 failed", "qwen-tiny: equal", "nemotron-tiny: equal", "healthy"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -28,8 +28,16 @@ func TestDoctorJSON(t *testing.T) {
 	if !d.Healthy || d.Kernels.Checks == 0 || d.Kernels.Equal+d.Kernels.Close != d.Kernels.Checks {
 		t.Errorf("got %+v, want every kernel checked", d.Kernels)
 	}
-	if d.Answer == nil || d.Answer.Tokens == 0 || d.System.MemoryBytes == 0 || d.Device.MemoryLimit == 0 {
-		t.Errorf("got %+v, want an answer and sizes", d)
+	if len(d.Answers) != 2 || d.System.MemoryBytes == 0 || d.Device.MemoryLimit == 0 {
+		t.Errorf("got %+v, want two answers and sizes", d)
+	}
+	for _, a := range d.Answers {
+		if !a.Equal || a.Text != a.Expected || a.Tokens == 0 {
+			t.Errorf("got %+v, want the reference's answer", a)
+		}
+	}
+	if !strings.HasPrefix(d.Device.Name, d.System.Processor) {
+		t.Errorf("the device %q is not on the processor %q", d.Device.Name, d.System.Processor)
 	}
 }
 
@@ -48,8 +56,9 @@ func TestDoctorUnhealthy(t *testing.T) {
 			Checks: 2, Equal: 1,
 			Failures: []app.KernelFailure{{Kernels: []string{"gemv_a", "gemv_b"}, Error: "output 1, byte 4"}},
 		},
+		Answers: []app.AnswerFacts{{Model: "qwen-tiny", Text: "- pears", Expected: "- apples"}},
 	})
-	for _, want := range []string{"1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU"} {
+	for _, want := range []string{"qwen-tiny: NOT equal", "1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
