@@ -87,8 +87,8 @@ func TestTimes(t *testing.T) {
 		}
 		layers := 0
 		for _, p := range got.Times {
-			if p.Passes != len(got.IDs)-1 || p.Total <= 0 {
-				t.Errorf("%s: %s has %d passes in %v, want %d", name, p.Name, p.Passes, p.Total, len(got.IDs)-1)
+			if len(p.Passes) != len(got.IDs)-1 || slices.Min(p.Passes) <= 0 {
+				t.Errorf("%s: %s has passes of %v, want %d", name, p.Name, p.Passes, len(got.IDs)-1)
 			}
 			if strings.HasPrefix(p.Name, "layer ") {
 				layers++

@@ -58,7 +58,9 @@ func TestDoctorUnhealthy(t *testing.T) {
 		},
 		Answers: []app.AnswerFacts{{Model: "qwen-tiny", Text: "- pears", Expected: "- apples"}},
 	})
-	for _, want := range []string{"qwen-tiny: NOT equal", "1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU"} {
+	for _, want := range []string{
+		"qwen-tiny: NOT equal", "1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
