@@ -23,7 +23,8 @@ type LivePart struct {
 	Kind   string     `json:"kind"` // "mamba", "experts"; "" for what is no layer
 	Routed *LiveCount `json:"routed,omitempty"`
 	Shared *LiveCount `json:"shared,omitempty"`
-	// Dense and Sparse are microseconds a token, of each round the median; Ratio is dense over sparse in the same round.
+	// Dense and Sparse are microseconds a token, of each round the median; Ratio is dense over sparse in the same
+	// round.
 	Dense  Spread `json:"dense_us"`
 	Sparse Spread `json:"sparse_us"`
 	Ratio  Spread `json:"ratio"`

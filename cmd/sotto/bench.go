@@ -50,7 +50,7 @@ func newBench(t terminal) *cobra.Command {
 			"  sotto bench --model nemotron-tiny --table live",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.check(c.Flags().Changed); err != nil {
+			if err := errors.Join(f.check(), f.checkTable(c.Flags().Changed)); err != nil {
 				return err
 			}
 			return f.run(c.Context(), t)
@@ -72,27 +72,12 @@ func newBench(t terminal) *cobra.Command {
 	return c
 }
 
-// check refuses values, and flags that a kind of table would ignore.
-func (f *benchFlags) check(given func(flag string) bool) error {
+// check refuses values that cannot be meant.
+func (f *benchFlags) check() error {
 	err := errors.Join(checkModel(f.model), checkDriver(f.driver), checkThreads(f.thread), checkText("--text", f.text))
-	if err != nil {
-		return err
-	}
-	var ignored []string
-	switch f.table {
-	case "rates":
-		ignored = []string{"text"}
-	case "live":
-		ignored = []string{"ablate", "prompt", "seed"}
-	default:
-		return usageError{fmt.Errorf("--table %q: want rates or live", f.table)}
-	}
-	for _, flag := range ignored {
-		if given(flag) {
-			return usageError{fmt.Errorf("--%s has no meaning with --table %s", flag, f.table)}
-		}
-	}
 	switch {
+	case err != nil:
+		return err
 	case f.text == "":
 		return usageError{errors.New("--text is empty")}
 	case len(f.prompts) == 0:
@@ -110,6 +95,25 @@ func (f *benchFlags) check(given func(flag string) bool) error {
 	for i, name := range f.ablate {
 		if slices.Contains(f.ablate[:i], name) {
 			return usageError{fmt.Errorf("--ablate %s is given twice", name)}
+		}
+	}
+	return nil
+}
+
+// checkTable refuses flags that the kind of table would ignore.
+func (f *benchFlags) checkTable(given func(flag string) bool) error {
+	var ignored []string
+	switch f.table {
+	case "rates":
+		ignored = []string{"text"}
+	case "live":
+		ignored = []string{"ablate", "prompt", "seed"}
+	default:
+		return usageError{fmt.Errorf("--table %q: want rates or live", f.table)}
+	}
+	for _, flag := range ignored {
+		if given(flag) {
+			return usageError{fmt.Errorf("--%s has no meaning with --table %s", flag, f.table)}
 		}
 	}
 	return nil

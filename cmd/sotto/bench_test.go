@@ -145,7 +145,7 @@ func TestBenchRefused(t *testing.T) {
 		"bench --prompt 12,x":                  "--prompt",
 		"bench --threads 65":                   "--threads 65: want 0 to 64",
 		"bench --table rows":                   `--table "rows": want rates or live`,
-		"bench --ablate sparse":                `ablation "sparse" would change nothing: the model has no sparse experts`,
+		"bench --ablate sparse":                `"sparse" would change nothing: the model has no sparse experts`,
 		"bench --ablate concurrent,concurrent": "--ablate concurrent is given twice",
 		"bench --table live --prompt 5":        "--prompt has no meaning with --table live",
 		"bench --table live --seed 1":          "--seed has no meaning with --table live",

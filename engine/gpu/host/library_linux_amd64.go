@@ -43,8 +43,8 @@ type cKernel struct {
 // errNoLibrary says how to get the embedded library.
 var errNoLibrary = errors.New("this binary was built without the kernel library: run `make kernels` and build again")
 
-// errStale says that a library is not that of the sources which this program was built with. Its kernels would take what
-// they are given for something else.
+// errStale says that a library is not that of the sources with which this program was built. Its kernels would take
+// what they are given for something else.
 var errStale = errors.New("it was built from other sources than this program: run `make kernels` and build again")
 
 // stamp is what a library must say of itself.

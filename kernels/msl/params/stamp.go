@@ -15,7 +15,9 @@ import (
 // writes it into the library; a driver compares it with that of [kernels.Tree].
 func Stamp(tree fs.FS) (string, error) {
 	h := sha256.New()
-	for _, pattern := range []string{"*.metal", "common/*.h", "params.h", "msl/rt/*.cpp", "msl/rt/*.h", "msl/shim/*.h"} {
+	for _, pattern := range []string{
+		"*.metal", "common/*.h", "params.h", "msl/rt/*.cpp", "msl/rt/*.h", "msl/shim/*.h",
+	} {
 		files, err := fs.Glob(tree, pattern)
 		if err != nil {
 			return "", err
