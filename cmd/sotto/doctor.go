@@ -38,20 +38,16 @@ func newDoctor(t terminal) *cobra.Command {
 				bar.line("checking kernels: %d of %d", done, total)
 			})
 			bar.clear()
-			if err != nil {
-				return err
-			}
+			write := printDiagnosis
 			if asJSON {
-				enc := json.NewEncoder(t.out)
-				enc.SetIndent("", "  ")
-				enc.SetEscapeHTML(false)
-				if err := enc.Encode(d); err != nil {
-					return err
-				}
-			} else {
-				printDiagnosis(t.out, d)
+				write = printDiagnosisJSON
 			}
-			if !d.Healthy {
+			switch writeErr := write(t.out, d); {
+			case err != nil: // interrupted: what was found out until then has been told
+				return err
+			case writeErr != nil:
+				return writeErr
+			case !d.Healthy:
 				return errUnhealthy
 			}
 			return nil
@@ -63,8 +59,15 @@ func newDoctor(t terminal) *cobra.Command {
 	return c
 }
 
+func printDiagnosisJSON(out io.Writer, d *app.Diagnosis) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(d)
+}
+
 // printDiagnosis writes a diagnosis for people.
-func printDiagnosis(out io.Writer, d *app.Diagnosis) {
+func printDiagnosis(out io.Writer, d *app.Diagnosis) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -104,5 +107,5 @@ func printDiagnosis(out io.Writer, d *app.Diagnosis) {
 	if d.Healthy {
 		row("Result", "healthy")
 	}
-	w.Flush() //nolint:errcheck // the terminal's writer keeps the error
+	return w.Flush()
 }

@@ -50,7 +50,7 @@ func TestDoctorRefused(t *testing.T) {
 // TestDoctorUnhealthy prints what a machine without a device, and one with a wrong kernel, would get.
 func TestDoctorUnhealthy(t *testing.T) {
 	var out strings.Builder
-	printDiagnosis(&out, &app.Diagnosis{
+	err := printDiagnosis(&out, &app.Diagnosis{
 		Errors: []string{"device: no GPU"},
 		Kernels: &app.KernelFacts{
 			Checks: 2, Equal: 1,
@@ -58,6 +58,9 @@ func TestDoctorUnhealthy(t *testing.T) {
 		},
 		Answers: []app.AnswerFacts{{Model: "qwen-tiny", Text: "- pears", Expected: "- apples"}},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{
 		"qwen-tiny: NOT equal", "1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU",
 	} {
@@ -67,6 +70,18 @@ func TestDoctorUnhealthy(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "healthy") {
 		t.Errorf("the report says healthy:\n%s", out.String())
+	}
+}
+
+// TestDoctorInterrupted holds that what was found out until then is printed, and is not called healthy.
+func TestDoctorInterrupted(t *testing.T) {
+	out, errs := interrupted(t, []string{"doctor", "--json", "--driver", "sim"}, func(out string) bool { return out == "" })
+	var d app.Diagnosis
+	if err := json.Unmarshal([]byte(out), &d); err != nil || d.Healthy || d.Version == "" {
+		t.Errorf("%v: got %s", err, out)
+	}
+	if strings.Contains(errs, "sotto:") {
+		t.Errorf("an interrupt is no error: %q", errs)
 	}
 }
 
