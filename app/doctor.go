@@ -124,10 +124,14 @@ func diagnose(ctx context.Context, o Options, version string, progress func(done
 	fail("models", err)
 	for _, m := range list {
 		o.Model = m.Name
-		fail("answer of "+m.Name, d.ask(ctx, o, want))
+		err := d.ask(ctx, o, want)
+		if ctx.Err() != nil {
+			return d, ctx.Err()
+		}
+		fail("answer of "+m.Name, err)
 	}
 	d.Healthy = len(d.Errors) == 0 && len(d.Kernels.Failures) == 0
-	return d, ctx.Err()
+	return d, nil
 }
 
 func deviceFacts(c gpu.Caps) *DeviceFacts {
@@ -179,6 +183,9 @@ func (d *Diagnosis) ask(ctx context.Context, o Options, want []int32) (err error
 			result = e.Result
 		}
 	}
+	if ctx.Err() != nil { // the answer may have been cut
+		return ctx.Err()
+	}
 	f := result.Figures
 	a := AnswerFacts{
 		Model: m.Name, Equal: slices.Equal(result.IDs, want), Text: result.Text, Tokens: f.Completion,
@@ -190,7 +197,7 @@ func (d *Diagnosis) ask(ctx context.Context, o Options, want []int32) (err error
 	}
 	a.Expected = string(text)
 	d.Answers = append(d.Answers, a)
-	if !a.Equal && ctx.Err() == nil {
+	if !a.Equal {
 		return fmt.Errorf("it is %q, and not the reference's, %q", a.Text, a.Expected)
 	}
 	return nil
