@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sotto/app/models"
 )
@@ -72,6 +74,26 @@ func TestDiagnoseWrongAnswer(t *testing.T) {
 	for i, a := range d.Answers {
 		if a.Equal || a.Text == a.Expected || !strings.Contains(d.Errors[i], "answer of "+a.Model+": it is") {
 			t.Errorf("got %+v and %q", a, d.Errors[i])
+		}
+	}
+}
+
+// TestDiagnoseInterrupted ends a diagnosis at different times: one that was not finished is not healthy, and an answer
+// that was cut is not in it.
+func TestDiagnoseInterrupted(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	for i := range 12 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*40*time.Millisecond)
+		d, err := Diagnose(ctx, Options{}, "test", func(int, int) {})
+		cancel()
+		if d == nil || d.Healthy != (err == nil) {
+			t.Fatalf("%v: got %+v", err, d)
+		}
+		for _, a := range d.Answers {
+			if !a.Equal {
+				t.Errorf("%v: got %+v, want whole answers", err, a)
+			}
 		}
 	}
 }
