@@ -50,8 +50,8 @@ $(EXACT): $(KERNEL_SOURCES) | build/compiler
 test: kernels ## Run every test
 	$(GO) test ./...
 
-race: kernels ## Run the tests of everything concurrent under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race ./engine/run/ ./engine/gpu/host/ ./engine/ ./engine/gpu/metal/... ./app/... ./ui/...
+race: kernels ## Run every test under the race detector, with gcc or the kernels' compiler
+	packaging/race.sh ./...
 
 sim-test: kernels ## Run every kernel suite through the Metal driver on its simulated runtime
 	$(GO) test ./engine/gpu/metal/sim -run Suites -all

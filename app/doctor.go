@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"sotto/app/models"
@@ -21,7 +22,7 @@ type Diagnosis struct {
 	System  SystemFacts    `json:"system"`
 	Device  *DeviceFacts   `json:"device,omitempty"` // nil if none opened
 	Kernels *KernelFacts   `json:"kernels,omitempty"`
-	Answer  *AnswerFacts   `json:"answer,omitempty"`
+	Answers []AnswerFacts  `json:"answers,omitempty"` // of each built-in model
 	Errors  []string       `json:"errors"`
 	Loading []LoadingFacts `json:"loading,omitempty"`
 }
@@ -64,10 +65,12 @@ type KernelFailure struct {
 	Error   string   `json:"error"`
 }
 
-// AnswerFacts tell of a short greedy answer of the built-in model.
+// AnswerFacts tell of a short greedy answer of a built-in model.
 type AnswerFacts struct {
 	Model           string  `json:"model"`
+	Equal           bool    `json:"equal"` // to the reference's, token for token
 	Text            string  `json:"text"`
+	Expected        string  `json:"expected"` // the reference's text
 	Tokens          int     `json:"tokens"`
 	FirstTokenMS    float64 `json:"first_token_ms"`
 	TokensPerSecond float64 `json:"tokens_per_second"`
@@ -79,15 +82,24 @@ type LoadingFacts struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// The answer that a diagnosis asks for.
-const (
-	diagnosisPrompt = "Hello! What can you do?"
-	diagnosisTokens = 64
-)
+// What a diagnosis asks each built-in model. Of the questions to which mlx-lm's answers are known it is one where no
+// token of either model is in doubt: the best is 7.6 or more above the next, so that every right device finds it.
+const diagnosisPrompt = "Rewrite as bullet list: apples, some bread, two bottles of milk"
 
-// Diagnose opens the device, checks every kernel and asks the built-in model something. Whatever fails is in the
-// diagnosis; the error is that of a context that ended.
+// diagnosisAnswer are the ids with which mlx-lm has each built-in model answer, without the end id
+// (cmd/sotto/testdata/greedy-*.json).
+var diagnosisAnswer = []int32{12, 1966, 198, 12, 1066, 1331, 198, 12, 696, 1907, 83, 873, 317, 1380}
+
+// Diagnose opens the device, checks every kernel and has every built-in model answer a question whose answer is known.
+// Whatever fails is in the diagnosis; the error is that of a context that ended.
 func Diagnose(ctx context.Context, o Options, version string, progress func(done, total int)) (*Diagnosis, error) {
+	return diagnose(ctx, o, version, progress, diagnosisAnswer)
+}
+
+// diagnose expects that answer.
+func diagnose(ctx context.Context, o Options, version string, progress func(done, total int), want []int32) (
+	*Diagnosis, error,
+) {
 	d := &Diagnosis{Version: version, System: systemFacts(), Errors: []string{}}
 	fail := func(what string, err error) {
 		if err != nil {
@@ -108,9 +120,18 @@ func Diagnose(ctx context.Context, o Options, version string, progress func(done
 	if ctx.Err() != nil {
 		return d, ctx.Err()
 	}
-	fail("answer", d.ask(ctx, o))
+	list, err := models.Builtin()
+	fail("models", err)
+	for _, m := range list {
+		o.Model = m.Name
+		err := d.ask(ctx, o, want)
+		if ctx.Err() != nil {
+			return d, ctx.Err()
+		}
+		fail("answer of "+m.Name, err)
+	}
 	d.Healthy = len(d.Errors) == 0 && len(d.Kernels.Failures) == 0
-	return d, ctx.Err()
+	return d, nil
 }
 
 func deviceFacts(c gpu.Caps) *DeviceFacts {
@@ -140,21 +161,20 @@ func checkKernels(ctx context.Context, device gpu.Device, progress func(done, to
 	return k, err
 }
 
-// ask opens the built-in model as any front end does, and has it answer greedily.
-func (d *Diagnosis) ask(ctx context.Context, o Options) (err error) {
-	o.Model = models.Default
+// ask opens a model as any front end does, has it answer greedily, and fails unless the answer has the ids wanted.
+func (d *Diagnosis) ask(ctx context.Context, o Options, want []int32) (err error) {
 	start := time.Now()
 	m, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	d.Loading = append(d.Loading, LoadingFacts{"opening the model", time.Since(start).Seconds()})
+	d.Loading = append(d.Loading, LoadingFacts{"opening " + m.Name, time.Since(start).Seconds()})
 	var result engine.Result
 	for e, err := range m.Engine.NewSession().Generate(ctx, engine.Request{
 		Messages:  []engine.Message{{Role: engine.User, Content: diagnosisPrompt}},
 		Sampling:  sample.Settings{TopP: 1},
-		MaxTokens: diagnosisTokens,
+		MaxTokens: 2 * len(want),
 	}) {
 		if err != nil {
 			return err
@@ -163,10 +183,22 @@ func (d *Diagnosis) ask(ctx context.Context, o Options) (err error) {
 			result = e.Result
 		}
 	}
+	if ctx.Err() != nil { // the answer may have been cut
+		return ctx.Err()
+	}
 	f := result.Figures
-	d.Answer = &AnswerFacts{
-		Model: m.Name, Text: result.Text, Tokens: f.Completion,
+	a := AnswerFacts{
+		Model: m.Name, Equal: slices.Equal(result.IDs, want), Text: result.Text, Tokens: f.Completion,
 		FirstTokenMS: float64(f.FirstToken.Microseconds()) / 1e3, TokensPerSecond: f.DecodeRate(),
+	}
+	var text []byte
+	for _, id := range want {
+		text = append(text, m.Engine.TokenBytes(id)...)
+	}
+	a.Expected = string(text)
+	d.Answers = append(d.Answers, a)
+	if !a.Equal {
+		return fmt.Errorf("it is %q, and not the reference's, %q", a.Text, a.Expected)
 	}
 	return nil
 }

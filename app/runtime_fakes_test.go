@@ -287,6 +287,7 @@ func (g *rig) quit() error {
 	g.r.Send(screen.Quit{})
 	select {
 	case err := <-g.ended:
+		synctest.Wait() // until the front end has heard its last command
 		return err
 	case <-time.After(time.Minute):
 		g.t.Fatal("the runtime does not end")

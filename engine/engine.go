@@ -131,6 +131,9 @@ func (e *Engine) load(ctx context.Context, dir fs.FS, o Options) (spec *model.Sp
 	for _, w := range warnings {
 		o.Warn(w.String())
 	}
+	if err := o.Without.Check(spec); err != nil {
+		return nil, err
+	}
 	if err := e.loadText(dir, spec, o.RawOnly); err != nil {
 		return nil, err
 	}

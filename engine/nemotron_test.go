@@ -91,8 +91,8 @@ func TestTimes(t *testing.T) {
 				}
 				layers := 0
 				for _, p := range got.Times {
-					if p.Passes != len(got.IDs)-1 || p.Total <= 0 {
-						t.Errorf("%s has %d passes in %v, want %d", p.Name, p.Passes, p.Total, len(got.IDs)-1)
+					if len(p.Passes) != len(got.IDs)-1 || slices.Min(p.Passes) <= 0 {
+						t.Errorf("%s has passes of %v, want %d", p.Name, p.Passes, len(got.IDs)-1)
 					}
 					if strings.HasPrefix(p.Name, "layer ") {
 						layers++

@@ -46,6 +46,7 @@ type Report struct {
 // Length is what was measured at one length of prompts.
 type Length struct {
 	Prompt int      `json:"prompt_tokens"`
+	Rounds int      `json:"rounds"` // fewer than the report's if something ended the measurement
 	Arms   []Figure `json:"arms"`
 }
 
@@ -68,7 +69,7 @@ type Spread struct {
 }
 
 // Run measures. Every arm reads and decodes once before the rounds begin, so that nothing is measured while it is
-// compiled or read from disk.
+// compiled or read from disk. With an error comes a report of the lengths and rounds that were finished before it.
 func Run(ctx context.Context, arms []Arm, p Plan, progress func(done, total int)) (*Report, error) {
 	r := &Report{Tokens: p.Tokens, Rounds: p.Rounds}
 	for _, a := range arms {
@@ -82,7 +83,8 @@ func Run(ctx context.Context, arms []Arm, p Plan, progress func(done, total int)
 				at := (i + round) % len(arms)
 				f, err := arms[at].Measure(ctx, prompt, p.Tokens, p.Seed)
 				if err != nil {
-					return nil, fmt.Errorf("%s, prompt of %d tokens: %w", arms[at].Name, prompt, err)
+					r.add(prompt, arms, samples)
+					return r, fmt.Errorf("%s, prompt of %d tokens: %w", arms[at].Name, prompt, err)
 				}
 				if round > 0 {
 					samples[at] = append(samples[at], f)
@@ -91,18 +93,29 @@ func Run(ctx context.Context, arms []Arm, p Plan, progress func(done, total int)
 				progress(done, total)
 			}
 		}
-		r.Lengths = append(r.Lengths, summarise(prompt, arms, samples))
+		r.add(prompt, arms, samples)
 	}
 	return r, nil
 }
 
-func summarise(prompt int, arms []Arm, samples [][]run.Figures) Length {
-	l := Length{Prompt: prompt}
+// add sums up the rounds at one length that all arms have been through, if there are any.
+func (r *Report) add(prompt int, arms []Arm, samples [][]run.Figures) {
+	rounds := len(samples[0])
+	for _, s := range samples {
+		rounds = min(rounds, len(s))
+	}
+	if rounds > 0 {
+		r.Lengths = append(r.Lengths, summarise(prompt, rounds, arms, samples))
+	}
+}
+
+func summarise(prompt, rounds int, arms []Arm, samples [][]run.Figures) Length {
+	l := Length{Prompt: prompt, Rounds: rounds}
 	over := func(arm int, rate func(run.Figures) float64) Spread {
-		return spread(len(samples[arm]), func(i int) float64 { return rate(samples[arm][i]) })
+		return spread(rounds, func(i int) float64 { return rate(samples[arm][i]) })
 	}
 	ratio := func(arm int, rate func(run.Figures) float64) Spread {
-		return spread(len(samples[arm]), func(i int) float64 { return rate(samples[arm][i]) / rate(samples[0][i]) })
+		return spread(rounds, func(i int) float64 { return rate(samples[arm][i]) / rate(samples[0][i]) })
 	}
 	for i, a := range arms {
 		l.Arms = append(l.Arms, Figure{

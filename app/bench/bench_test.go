@@ -112,6 +112,46 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// TestRunEnds ends a measurement in its second length: the report has the rounds that all arms have been through.
+func TestRunEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls []string
+	decodes := slices.Repeat([]time.Duration{time.Second}, 20)
+	arms := []Arm{
+		{"a", &fake{name: "a", calls: &calls, decodes: decodes}},
+		{"b", &fake{name: "b", calls: &calls, decodes: decodes}},
+	}
+	for i := range arms {
+		arms[i].Measurer = ending{arms[i].Measurer}
+	}
+	r, err := Run(ctx, arms, Plan{Prompts: []int{10, 20}, Tokens: 11, Rounds: 3}, func(done, _ int) {
+		if done == 8+2+2+1 { // of the second length one round, and half of the next
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if l := r.Lengths; len(l) != 2 || l[0].Rounds != 3 || l[1].Rounds != 1 || l[1].Arms[1].Decode.Min != 10 {
+		t.Errorf("got %+v, want 3 rounds and 1", l)
+	}
+	const want = "not finished: 1 of 3 rounds at 20 tokens"
+	var table strings.Builder
+	if err := r.Table(&table); err != nil || !strings.Contains(table.String(), want) {
+		t.Errorf("%v, %s", err, table.String())
+	}
+}
+
+// ending is a measurer that heeds its context.
+type ending struct{ Measurer }
+
+func (e ending) Measure(ctx context.Context, prompt, tokens int, seed uint64) (run.Figures, error) {
+	if ctx.Err() != nil {
+		return run.Figures{}, ctx.Err()
+	}
+	return e.Measurer.Measure(ctx, prompt, tokens, seed)
+}
+
 func TestSpread(t *testing.T) {
 	for _, c := range []struct {
 		v    []float64

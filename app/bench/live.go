@@ -23,7 +23,8 @@ type LivePart struct {
 	Kind   string     `json:"kind"` // "mamba", "experts"; "" for what is no layer
 	Routed *LiveCount `json:"routed,omitempty"`
 	Shared *LiveCount `json:"shared,omitempty"`
-	// Dense and Sparse are microseconds a token; Ratio is dense over sparse in the same round.
+	// Dense and Sparse are microseconds a token, of each round the median; Ratio is dense over sparse in the same
+	// round.
 	Dense  Spread `json:"dense_us"`
 	Sparse Spread `json:"sparse_us"`
 	Ratio  Spread `json:"ratio"`
@@ -61,8 +62,8 @@ func NewLiveReport(kinds []string, neurons []run.Neurons, rounds []Round) *LiveR
 				}
 			}
 		}
-		dense := func(n int) float64 { return micros(rounds[n].Dense[i]) }
-		sparse := func(n int) float64 { return micros(rounds[n].Sparse[i]) }
+		dense := func(n int) float64 { return median(rounds[n].Dense[i]) }
+		sparse := func(n int) float64 { return median(rounds[n].Sparse[i]) }
 		p.Dense, p.Sparse = spread(len(rounds), dense), spread(len(rounds), sparse)
 		p.Ratio = spread(len(rounds), func(n int) float64 { return dense(n) / sparse(n) })
 		r.Parts = append(r.Parts, p)
@@ -70,8 +71,10 @@ func NewLiveReport(kinds []string, neurons []run.Neurons, rounds []Round) *LiveR
 	return r
 }
 
-func micros(t run.PartTime) float64 {
-	return float64(t.Total.Nanoseconds()) / 1e3 / float64(max(t.Passes, 1))
+// median is that of the passes, in microseconds: one that was disturbed does not count for many.
+func median(t run.PartTime) float64 {
+	micros := func(i int) float64 { return float64(t.Passes[i].Nanoseconds()) / 1e3 }
+	return spread(len(t.Passes), micros).Median
 }
 
 // liveCount spreads what was counted over so many rows.
@@ -86,12 +89,13 @@ func liveCount(c run.Count, rows int64) *LiveCount {
 // Table writes the report as text.
 func (r *LiveReport) Table(out io.Writer) error {
 	fmt.Fprintf(out, "%s on %s; %d rounds, %d tokens decoded each\n", r.Model, r.Device, r.Rounds, r.Tokens)
-	fmt.Fprint(out, "live: neurons that are not 0 in decode; in a tile of 32 prompt rows; in the whole prompt\n"+
-		"bytes of the down projection a token: of all neurons, of live ones, of these with their groups' scales\n"+
-		"time: median of rounds, dead neurons read (dense) and not\n\n")
+	unit, size := r.unit()
+	fmt.Fprintf(out, "live: neurons that are not 0 in decode; in a tile of 32 prompt rows; in the whole prompt\n"+
+		"%s of the down projection a token: of all neurons, of live ones, of these with their groups' scales\n"+
+		"time: median of rounds, of each the median of its tokens, dead neurons read (dense) and not\n\n", unit)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "part\tkind\t\tlive %\ttile %\tprompt %\tfull kB\tlive kB\ttouched kB\tdense µs\tsparse µs\t"+
-		"ratio\t")
+	fmt.Fprintf(w, "part\tkind\t\tlive %%\ttile %%\tprompt %%\tfull %s\tlive %[1]s\ttouched %[1]s\tdense µs\t"+
+		"sparse µs\tratio\t\n", unit)
 	dense, sparse := 0.0, 0.0
 	for _, p := range r.Parts {
 		dense, sparse = dense+p.Dense.Median, sparse+p.Sparse.Median
@@ -100,14 +104,24 @@ func (r *LiveReport) Table(out io.Writer) error {
 			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t\t\t%s\n", p.Name, p.Kind, first)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\trouted\t%s\t%s\n", p.Name, p.Kind, p.Routed.cells(), first)
-		fmt.Fprintf(w, "\t\tshared\t%s\t\t\t\t\n", p.Shared.cells())
+		fmt.Fprintf(w, "%s\t%s\trouted\t%s\t%s\n", p.Name, p.Kind, p.Routed.cells(size), first)
+		fmt.Fprintf(w, "\t\tshared\t%s\t\t\t\t\n", p.Shared.cells(size))
 	}
 	fmt.Fprintf(w, "all\t\t\t\t\t\t\t\t\t%.1f\t%.1f\t%.2f\t\n", dense, sparse, dense/sparse)
 	return w.Flush()
 }
 
-func (c *LiveCount) cells() string {
-	return fmt.Sprintf("%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f", 100*c.Share, 100*c.Tile, 100*c.Prompt, c.Full/1e3,
-		c.LiveOnly/1e3, c.Touched/1e3)
+// unit is what byte counts are printed in, one for all so that they compare: MB where the largest has any.
+func (r *LiveReport) unit() (name string, size float64) {
+	for _, p := range r.Parts {
+		if p.Routed != nil && max(p.Routed.Full, p.Shared.Full) >= 1e6 {
+			return "MB", 1e6
+		}
+	}
+	return "kB", 1e3
+}
+
+func (c *LiveCount) cells(size float64) string {
+	return fmt.Sprintf("%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f", 100*c.Share, 100*c.Tile, 100*c.Prompt, c.Full/size,
+		c.LiveOnly/size, c.Touched/size)
 }

@@ -25,7 +25,15 @@ func (r *Report) Table(out io.Writer) error {
 			fmt.Fprintln(w)
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, l := range r.Lengths {
+		if l.Rounds < r.Rounds {
+			fmt.Fprintf(out, "\nnot finished: %d of %d rounds at %d tokens\n", l.Rounds, r.Rounds, l.Prompt)
+		}
+	}
+	return nil
 }
 
 func (s Spread) text(digits int) string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,12 @@ func newBench(t terminal) *cobra.Command {
 		Example: "  sotto bench\n  sotto bench --prompt 128,1024 --ablate concurrent\n" +
 			"  sotto bench --model nemotron-tiny --table live",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), t) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(f.check(), f.checkTable(c.Flags().Changed)); err != nil {
+				return err
+			}
+			return f.run(c.Context(), t)
+		},
 	}
 	p := c.Flags()
 	p.StringVarP(&f.model, "model", "m", models.Default, "built-in model, or folder of a checkpoint")
@@ -66,11 +72,14 @@ func newBench(t terminal) *cobra.Command {
 	return c
 }
 
+// check refuses values that cannot be meant.
 func (f *benchFlags) check() error {
-	if err := errors.Join(checkModel(f.model), checkDriver(f.driver), checkThreads(f.thread)); err != nil {
-		return err
-	}
+	err := errors.Join(checkModel(f.model), checkDriver(f.driver), checkThreads(f.thread), checkText("--text", f.text))
 	switch {
+	case err != nil:
+		return err
+	case f.text == "":
+		return usageError{errors.New("--text is empty")}
 	case len(f.prompts) == 0:
 		return usageError{errors.New("--prompt: no length")}
 	case f.tokens < 2 || f.tokens > maxBenchTokens:
@@ -83,21 +92,34 @@ func (f *benchFlags) check() error {
 			return usageError{fmt.Errorf("--prompt %d: want 1 to %d", n, maxBenchTokens)}
 		}
 	}
+	for i, name := range f.ablate {
+		if slices.Contains(f.ablate[:i], name) {
+			return usageError{fmt.Errorf("--ablate %s is given twice", name)}
+		}
+	}
+	return nil
+}
+
+// checkTable refuses flags that the kind of table would ignore.
+func (f *benchFlags) checkTable(given func(flag string) bool) error {
+	var ignored []string
+	switch f.table {
+	case "rates":
+		ignored = []string{"text"}
+	case "live":
+		ignored = []string{"ablate", "prompt", "seed"}
+	default:
+		return usageError{fmt.Errorf("--table %q: want rates or live", f.table)}
+	}
+	for _, flag := range ignored {
+		if given(flag) {
+			return usageError{fmt.Errorf("--%s has no meaning with --table %s", flag, f.table)}
+		}
+	}
 	return nil
 }
 
 func (f *benchFlags) run(ctx context.Context, t terminal) error {
-	if err := errors.Join(f.check(), checkText("--text", f.text)); err != nil {
-		return err
-	}
-	switch {
-	case f.table != "rates" && f.table != "live":
-		return usageError{fmt.Errorf("--table %q: want rates or live", f.table)}
-	case f.table == "live" && f.text == "":
-		return usageError{errors.New("--text is empty")}
-	case f.table == "live" && len(f.ablate) > 0:
-		return usageError{errors.New("--table live and --ablate exclude each other: the table has its own arms")}
-	}
 	if f.svg != "" { // told now, not after minutes of measuring
 		if _, err := os.Stat(filepath.Dir(f.svg)); err != nil {
 			return fmt.Errorf("--svg: %w", err)
@@ -113,10 +135,10 @@ func (f *benchFlags) run(ctx context.Context, t terminal) error {
 		measure = f.live
 	}
 	r, err := measure(ctx, t)
-	if err != nil {
+	if r == nil {
 		return err
 	}
-	return f.report(t, r)
+	return errors.Join(err, f.report(t, r)) // what was measured before an error is told all the same
 }
 
 // report prints what was measured and then draws it: a picture that cannot be written costs no figures.
@@ -135,7 +157,7 @@ func (f *benchFlags) report(t terminal, r table) error {
 	return writeSVG(f.svg, r)
 }
 
-// rates measures prefill and decode, with a model for each arm.
+// rates measures prefill and decode, with a model for each arm. A report may come with an error: it is what there was.
 func (f *benchFlags) rates(ctx context.Context, t terminal) (report table, err error) {
 	bar := newProgress(t.err)
 	defer bar.clear()
@@ -160,11 +182,11 @@ func (f *benchFlags) rates(ctx context.Context, t terminal) (report table, err e
 	}
 	r, err := bench.Run(ctx, arms, bench.Plan{Prompts: f.prompts, Tokens: f.tokens, Rounds: f.rounds, Seed: f.seed},
 		func(done, total int) { bar.line("measuring: %d of %d", done, total) })
-	if err != nil {
+	if len(r.Lengths) == 0 {
 		return nil, err
 	}
 	r.Model, r.Device = name, device
-	return r, nil
+	return r, err
 }
 
 // open opens the model without some techniques; chunk is the rows of a prefill chunk, 0 for the engine's own choice.

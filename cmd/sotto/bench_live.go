@@ -24,7 +24,8 @@ type table interface {
 }
 
 // live measures what passing over dead neurons is worth, layer by layer. The prompt is read tile by tile, however slow
-// the device is: rows that are read one by one have no tiles.
+// the device is: rows that are read one by one have no tiles. A report may come with an error: it is of the rounds
+// before it.
 func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err error) {
 	bar := newProgress(t.err)
 	defer bar.clear()
@@ -33,6 +34,13 @@ func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sparse.Close()) }()
+	counted, err := f.answer(ctx, sparse, engine.Request{Census: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(counted.Neurons) == 0 {
+		return nil, fmt.Errorf("%s has no sparse experts: there is nothing to tell of live neurons", sparse.Name)
+	}
 	off, err := engine.ParseAblation("sparse")
 	if err != nil {
 		return nil, err
@@ -43,13 +51,18 @@ func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err er
 	}
 	defer func() { err = errors.Join(err, dense.Close()) }()
 
-	counted, err := f.answer(ctx, sparse, engine.Request{Census: true})
-	if err != nil {
+	rounds, err := f.liveRounds(ctx, bar, dense, sparse)
+	if len(rounds) == 0 {
 		return nil, err
 	}
-	if len(counted.Neurons) == 0 {
-		return nil, fmt.Errorf("%s has no sparse experts: there is nothing to tell of live neurons", sparse.Name)
-	}
+	info := sparse.Engine.Info()
+	r := bench.NewLiveReport(info.Layers, counted.Neurons, rounds)
+	r.Model, r.Device, r.Tokens = sparse.Name, deviceName(info.Caps), len(counted.IDs)
+	return r, err
+}
+
+// liveRounds returns the rounds that were finished, also with an error.
+func (f *benchFlags) liveRounds(ctx context.Context, bar *progress, dense, sparse *app.Model) ([]bench.Round, error) {
 	var rounds []bench.Round
 	for i := range f.rounds + 1 { // the first one compiles
 		arms := []*app.Model{dense, sparse}
@@ -58,7 +71,7 @@ func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err er
 			at := (i + j) % len(arms)
 			r, err := f.answer(ctx, arms[at], engine.Request{Times: true})
 			if err != nil {
-				return nil, err
+				return rounds, err
 			}
 			times[at] = r.Times
 		}
@@ -67,10 +80,7 @@ func (f *benchFlags) live(ctx context.Context, t terminal) (report table, err er
 		}
 		bar.line("measuring: %d of %d rounds", i, f.rounds)
 	}
-	info := sparse.Engine.Info()
-	r := bench.NewLiveReport(info.Layers, counted.Neurons, rounds)
-	r.Model, r.Device, r.Tokens = sparse.Name, deviceName(info.Caps), len(counted.IDs)
-	return r, nil
+	return rounds, nil
 }
 
 // answer has a model answer the text greedily.

@@ -109,6 +109,31 @@ func TestBenchPictureFails(t *testing.T) {
 	}
 }
 
+// TestBenchInterrupted holds that what was measured until then is printed.
+func TestBenchInterrupted(t *testing.T) {
+	good(t, sotto(t, "ask", "--max-tokens", "1", "hi")) // packs
+	out, errs := interrupted(t, []string{
+		"bench", "--prompt", "3,400", "--tokens", "2", "--rounds", "1000", "--ablate", "concurrent", "--json",
+	}, func(out string) bool { return out == "" })
+	var r bench.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, out)
+	}
+	if n := len(r.Lengths); n == 0 || r.Lengths[n-1].Rounds >= r.Rounds || r.Lengths[0].Arms[1].Decode.Min <= 0 {
+		t.Errorf("got %s, want fewer than %d rounds", out, r.Rounds)
+	}
+	if strings.Contains(errs, "sotto:") {
+		t.Errorf("an interrupt is no error: %q", errs)
+	}
+	out, _ = interrupted(t, []string{
+		"bench", "-m", "nemotron-tiny", "--table", "live", "--tokens", "2", "--rounds", "1000", "--json",
+	}, func(out string) bool { return out == "" })
+	var l bench.LiveReport
+	if err := json.Unmarshal([]byte(out), &l); err != nil || l.Rounds == 0 || l.Rounds >= 1000 || len(l.Parts) == 0 {
+		t.Errorf("%v: got %s, want some of the rounds", err, out)
+	}
+}
+
 func TestBenchRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"bench --ablate magic":                 `ablation "magic" is unknown: want concurrent, sparse`,
@@ -120,6 +145,12 @@ func TestBenchRefused(t *testing.T) {
 		"bench --prompt 12,x":                  "--prompt",
 		"bench --threads 65":                   "--threads 65: want 0 to 64",
 		"bench --table rows":                   `--table "rows": want rates or live`,
+		"bench --ablate sparse":                `"sparse" would change nothing: the model has no sparse experts`,
+		"bench --ablate concurrent,concurrent": "--ablate concurrent is given twice",
+		"bench --table live --prompt 5":        "--prompt has no meaning with --table live",
+		"bench --table live --seed 1":          "--seed has no meaning with --table live",
+		"bench --table live --ablate sparse":   "--ablate has no meaning with --table live",
+		"bench --text hi":                      "--text has no meaning with --table rates",
 		"bench --table live":                   "qwen-tiny has no sparse experts",
 		"bench --table live --text=":           "--text is empty",
 		"bench --model= -n":                    "unknown shorthand flag",

@@ -23,8 +23,8 @@ func newDoctor(t terminal) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that the engine works on this machine",
 		Long: "Tells what machine and device the engine runs on, compares every kernel with recorded results, and\n" +
-			"has the built-in model answer. Nothing about your conversations is read or shown: the report can be\n" +
-			"sent to others.",
+			"compares an answer of each built-in model with what mlx-lm has it answer. Nothing about your\n" +
+			"conversations is read or shown: the report can be sent to others.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(checkDriver(driver), checkThreads(threads)); err != nil {
@@ -38,20 +38,16 @@ func newDoctor(t terminal) *cobra.Command {
 				bar.line("checking kernels: %d of %d", done, total)
 			})
 			bar.clear()
-			if err != nil {
-				return err
-			}
+			write := printDiagnosis
 			if asJSON {
-				enc := json.NewEncoder(t.out)
-				enc.SetIndent("", "  ")
-				enc.SetEscapeHTML(false)
-				if err := enc.Encode(d); err != nil {
-					return err
-				}
-			} else {
-				printDiagnosis(t.out, d)
+				write = printDiagnosisJSON
 			}
-			if !d.Healthy {
+			switch writeErr := write(t.out, d); {
+			case err != nil: // interrupted: what was found out until then has been told
+				return err
+			case writeErr != nil:
+				return writeErr
+			case !d.Healthy:
 				return errUnhealthy
 			}
 			return nil
@@ -63,8 +59,15 @@ func newDoctor(t terminal) *cobra.Command {
 	return c
 }
 
+func printDiagnosisJSON(out io.Writer, d *app.Diagnosis) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(d)
+}
+
 // printDiagnosis writes a diagnosis for people.
-func printDiagnosis(out io.Writer, d *app.Diagnosis) {
+func printDiagnosis(out io.Writer, d *app.Diagnosis) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -89,9 +92,13 @@ func printDiagnosis(out io.Writer, d *app.Diagnosis) {
 			row("  failed", "%s: %s", strings.Join(f.Kernels, ", "), f.Error)
 		}
 	}
-	if a := d.Answer; a != nil {
-		row("Answer", "%s: %d tokens at %.0f tok/s, the first after %.0f ms", a.Model, a.Tokens, a.TokensPerSecond,
-			a.FirstTokenMS)
+	for _, a := range d.Answers {
+		how := "equal to the reference's"
+		if !a.Equal {
+			how = "NOT equal to the reference's"
+		}
+		row("Answer", "%s: %s, %d tokens at %.0f tok/s, the first after %.0f ms", a.Model, how, a.Tokens,
+			a.TokensPerSecond, a.FirstTokenMS)
 		row("", "%q", a.Text)
 	}
 	for _, e := range d.Errors {
@@ -100,5 +107,5 @@ func printDiagnosis(out io.Writer, d *app.Diagnosis) {
 	if d.Healthy {
 		row("Result", "healthy")
 	}
-	w.Flush() //nolint:errcheck // the terminal's writer keeps the error
+	return w.Flush()
 }

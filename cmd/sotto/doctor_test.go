@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +14,7 @@ import (
 func TestDoctor(t *testing.T) {
 	emptyHome(t)
 	out := good(t, sotto(t, "doctor")).out
-	for _, want := range []string{"driver host", "0 failed", "qwen-tiny", "healthy"} {
+	for _, want := range []string{"driver host", "0 failed", "qwen-tiny: equal", "nemotron-tiny: equal", "healthy"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -28,8 +30,16 @@ func TestDoctorJSON(t *testing.T) {
 	if !d.Healthy || d.Kernels.Checks == 0 || d.Kernels.Equal+d.Kernels.Close != d.Kernels.Checks {
 		t.Errorf("got %+v, want every kernel checked", d.Kernels)
 	}
-	if d.Answer == nil || d.Answer.Tokens == 0 || d.System.MemoryBytes == 0 || d.Device.MemoryLimit == 0 {
-		t.Errorf("got %+v, want an answer and sizes", d)
+	if len(d.Answers) != 2 || d.System.MemoryBytes == 0 || d.Device.MemoryLimit == 0 {
+		t.Errorf("got %+v, want two answers and sizes", d)
+	}
+	for _, a := range d.Answers {
+		if !a.Equal || a.Text != a.Expected || a.Tokens == 0 {
+			t.Errorf("got %+v, want the reference's answer", a)
+		}
+	}
+	if !strings.HasPrefix(d.Device.Name, d.System.Processor) {
+		t.Errorf("the device %q is not on the processor %q", d.Device.Name, d.System.Processor)
 	}
 }
 
@@ -42,20 +52,43 @@ func TestDoctorRefused(t *testing.T) {
 // TestDoctorUnhealthy prints what a machine without a device, and one with a wrong kernel, would get.
 func TestDoctorUnhealthy(t *testing.T) {
 	var out strings.Builder
-	printDiagnosis(&out, &app.Diagnosis{
+	err := printDiagnosis(&out, &app.Diagnosis{
 		Errors: []string{"device: no GPU"},
 		Kernels: &app.KernelFacts{
 			Checks: 2, Equal: 1,
 			Failures: []app.KernelFailure{{Kernels: []string{"gemv_a", "gemv_b"}, Error: "output 1, byte 4"}},
 		},
+		Answers: []app.AnswerFacts{{Model: "qwen-tiny", Text: "- pears", Expected: "- apples"}},
 	})
-	for _, want := range []string{"1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU"} {
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"qwen-tiny: NOT equal", "1 failed", "gemv_a, gemv_b: output 1, byte 4", "device: no GPU",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
 	}
 	if strings.Contains(out.String(), "healthy") {
 		t.Errorf("the report says healthy:\n%s", out.String())
+	}
+}
+
+// TestDoctorInterrupted holds that what was found out until then is printed, and is not called healthy.
+func TestDoctorInterrupted(t *testing.T) {
+	emptyHome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs strings.Builder
+	root := newRoot(terminal{out: &out, err: &errs})
+	root.SetArgs([]string{"doctor", "--json"})
+	if err := root.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	var d app.Diagnosis
+	if err := json.Unmarshal([]byte(out.String()), &d); err != nil || d.Healthy || d.Device == nil {
+		t.Errorf("%v: got %s, want a report with a device", err, out.String())
 	}
 }
 

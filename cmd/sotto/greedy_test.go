@@ -14,6 +14,13 @@ var noise = map[string]float64{"bf16": 0.5, "f32": 1e-3}
 // TestGreedyEqualsReference compares greedy answers with those of mlx-lm (testdata/make_greedy.py). They may part
 // only where the reference's two best logits are within the noise; what follows is another text.
 func TestGreedyEqualsReference(t *testing.T) {
+	t.Run("qwen-tiny", func(t *testing.T) { greedy(t, "qwen-tiny", map[string]int{"bf16": 60, "f32": 200}) })
+	t.Run("nemotron-tiny", func(t *testing.T) { greedy(t, "nemotron-tiny", map[string]int{"bf16": 60, "f32": 200}) })
+}
+
+// greedy wants so many tokens compared of each type of activations.
+func greedy(t *testing.T, model string, least map[string]int) {
+	t.Helper()
 	type answer struct {
 		IDs  []int32   `json:"ids"`
 		Gaps []float64 `json:"gaps"`
@@ -24,7 +31,7 @@ func TestGreedyEqualsReference(t *testing.T) {
 		BF16      answer  `json:"bf16"`
 		F32       answer  `json:"f32"`
 	}
-	text, err := os.ReadFile("testdata/greedy.json")
+	text, err := os.ReadFile("testdata/greedy-" + model + ".json")
 	if err == nil {
 		err = json.Unmarshal(text, &cases)
 	}
@@ -35,7 +42,7 @@ func TestGreedyEqualsReference(t *testing.T) {
 	compared := map[string]int{}
 	for _, c := range cases {
 		for dtype, want := range map[string]answer{"bf16": c.BF16, "f32": c.F32} {
-			a := ask(t, "--dtype", dtype, "--max-tokens", "120", c.Question)
+			a := ask(t, "-m", model, "--dtype", dtype, "--max-tokens", "120", c.Question)
 			if !slices.Equal(a.PromptIDs, c.PromptIDs) {
 				t.Errorf("%q: prompt %v, want %v", c.Question, a.PromptIDs, c.PromptIDs)
 				continue
@@ -56,7 +63,7 @@ func TestGreedyEqualsReference(t *testing.T) {
 		}
 	}
 	t.Logf("equal tokens: %v", compared)
-	for dtype, least := range map[string]int{"bf16": 60, "f32": 200} {
+	for dtype, least := range least {
 		if n := compared[dtype]; n < least {
 			t.Errorf("%s: only %d tokens could be compared", dtype, n)
 		}

@@ -183,6 +183,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestKinds holds that a block says of itself what it is: one of a kind that nobody has heard of is no expert.
+func TestKinds(t *testing.T) {
+	type other struct{ *model.Attention }
+	s := model.Spec{Layers: 2, Blocks: []model.Block{
+		{Layer: 0, Mixer: &model.GatedDelta{}},
+		{Layer: 0, Mixer: &model.MoE{}},
+		{Layer: 1, Mixer: other{&model.Attention{}}},
+		{Layer: 1, Mixer: &model.SparseMoE{}},
+	}}
+	if got, want := s.Kinds(), []string{"delta + experts", "attention + experts"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	text := func(value any, key string) []byte { return edit(t, value, "text_config", key) }
 	tests := []struct {

@@ -254,6 +254,10 @@ func TestNemotronParse(t *testing.T) {
 			"backbone.layers.1.mixer.switch_mlp.fc1 is stored as b16, only 4 bits are supported here",
 		},
 		{
+			"codes without scales", func(m map[string]tensor) { delete(m, mixer+"switch_mlp.fc1.scales") },
+			`tensor "backbone.layers.1.mixer.switch_mlp.fc1.scales" is missing`,
+		},
+		{
 			"no correction", func(m map[string]tensor) { delete(m, mixer+"gate.e_score_correction_bias") },
 			`tensor "backbone.layers.1.mixer.gate.e_score_correction_bias" is missing`,
 		},

@@ -223,6 +223,10 @@ func TestParse(t *testing.T) {
 			`tensor "language_model.model.layers.1.mlp.switch_mlp.down_proj.biases" is missing`,
 		},
 		{
+			"codes without scales", func(m map[string]tensor) { delete(m, mlp+"switch_mlp.down_proj.scales") },
+			`tensor "language_model.model.layers.1.mlp.switch_mlp.down_proj.scales" is missing`,
+		},
+		{
 			"missing module", func(m map[string]tensor) { delete(m, mlp+"gate.weight") },
 			`tensor "language_model.model.layers.1.mlp.gate.weight" is missing`,
 		},

@@ -46,6 +46,8 @@ type Block struct {
 
 // Mixer is a *[GatedDelta], a *[Mamba2], an *[Attention], a *[MoE] or a *[SparseMoE].
 type Mixer interface {
+	// kind is the word for it in [Spec.Kinds], "delta".
+	kind() string
 	// weights calls matrix and vector for all that the mixer holds, in the order of use. Vectors without a name are
 	// not there.
 	weights(matrix func(Matrix), vector func(weights.Item))
@@ -83,6 +85,8 @@ type GatedDelta struct {
 // q | k | v (together Channels) | z [ValueHeads*ValueDim] | b [ValueHeads] | a [ValueHeads].
 func (d *GatedDelta) Channels() int { return 2*d.KeyHeads*d.KeyDim + d.ValueHeads*d.ValueDim }
 
+func (*GatedDelta) kind() string { return "delta" }
+
 func (d *GatedDelta) weights(matrix func(Matrix), vector func(weights.Item)) {
 	matrix(d.In)
 	vector(d.ConvWeight)
@@ -113,6 +117,8 @@ type Mamba2 struct {
 // z [Heads*Dim] | x [Heads*Dim] | B [Groups*State] | C [Groups*State] | dt [Heads].
 func (m *Mamba2) Channels() int { return m.Heads*m.Dim + 2*m.Groups*m.State }
 
+func (*Mamba2) kind() string { return "mamba" }
+
 func (m *Mamba2) weights(matrix func(Matrix), vector func(weights.Item)) {
 	matrix(m.In)
 	for _, it := range []weights.Item{m.ConvWeight, m.ConvBias, m.ALog, m.D, m.DtBias, m.Norm} {
@@ -133,6 +139,8 @@ type Attention struct {
 	Out            Matrix       // [Hidden][Heads*Dim]
 }
 
+func (*Attention) kind() string { return "attention" }
+
 func (a *Attention) weights(matrix func(Matrix), vector func(weights.Item)) {
 	matrix(a.In)
 	vector(a.QNorm)
@@ -151,6 +159,8 @@ type MoE struct {
 	SharedGateUp  Matrix // [2*SharedInner][Hidden], rows alternate gate and up
 	SharedDown    Matrix // [Hidden][SharedInner]
 }
+
+func (*MoE) kind() string { return "experts" }
 
 func (m *MoE) weights(matrix func(Matrix), _ func(weights.Item)) {
 	for _, w := range []Matrix{m.Router, m.SharedGateUp, m.SharedDown, m.GateUp, m.Down} {
@@ -178,6 +188,8 @@ type SparseMoE struct {
 	SharedUp           Matrix       // [SharedInner][Hidden]
 	SharedDown         Matrix       // [Hidden][SharedInner], neuron-major
 }
+
+func (*SparseMoE) kind() string { return "experts" }
 
 func (m *SparseMoE) weights(matrix func(Matrix), vector func(weights.Item)) {
 	matrix(m.Router)
@@ -216,15 +228,7 @@ func (s *Spec) Recipe() weights.Recipe {
 func (s *Spec) Kinds() []string {
 	kinds := make([]string, s.Layers)
 	for _, b := range s.Blocks {
-		kind := "experts"
-		switch b.Mixer.(type) {
-		case *GatedDelta:
-			kind = "delta"
-		case *Mamba2:
-			kind = "mamba"
-		case *Attention:
-			kind = "attention"
-		}
+		kind := b.Mixer.kind()
 		if kinds[b.Layer] != "" {
 			kind = kinds[b.Layer] + " + " + kind
 		}

@@ -1,8 +1,12 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"sotto/engine/model"
 )
 
 // Ablation is a set of techniques that a program does without, to measure what each is worth. Results keep every bit.
@@ -37,6 +41,15 @@ func ParseAblation(name string) (Ablation, error) {
 		names = append(names, a.name)
 	}
 	return 0, fmt.Errorf("ablation %q is unknown: want %s", name, strings.Join(names, ", "))
+}
+
+// Check fails if a model has no use for one of the techniques: doing without it would change nothing.
+func (a Ablation) Check(s *model.Spec) error {
+	sparse := func(b model.Block) bool { _, ok := b.Mixer.(*model.SparseMoE); return ok }
+	if a&Sparse != 0 && !slices.ContainsFunc(s.Blocks, sparse) {
+		return errors.New(`ablation "sparse" would change nothing: the model has no sparse experts`)
+	}
+	return nil
 }
 
 // Ablations describes all of them, a line each.

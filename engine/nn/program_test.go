@@ -352,7 +352,15 @@ func TestRecordRefused(t *testing.T) {
 	if _, ok := errors.AsType[*kernels.UnsupportedError](err); !ok {
 		t.Errorf("got %v, want an UnsupportedError", err)
 	}
+	spec.Blocks[0].Mixer = unknown{&odd}
+	_, err = nn.Record(nn.Model{Spec: &spec, Weights: m.Weights, State: m.State}, greedy1)
+	if err == nil || !strings.Contains(err.Error(), "block 0: no program for nn_test.unknown") {
+		t.Errorf("got %v, want a block that has no program", err)
+	}
 }
+
+// unknown is a block of a kind that the recorder has not heard of.
+type unknown struct{ *model.GatedDelta }
 
 func TestBind(t *testing.T) {
 	m := modelOf(t, "tiny.json", state.Config{Slots: 1})

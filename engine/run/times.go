@@ -10,9 +10,8 @@ import (
 // PartTime is the time that decode took for one part of the model, passes one by one: what overlaps between parts when
 // nobody measures does not do so here, and each pass of a part includes the cost of a submission.
 type PartTime struct {
-	Name   string // "layer 3"
-	Passes int
-	Total  time.Duration
+	Name   string          // "layer 3"
+	Passes []time.Duration // in their order
 }
 
 // timing measures a request's decode passes part by part.
@@ -38,8 +37,7 @@ func (t *timing) run(d gpu.Device, x compiled, step gpu.Buffer) (uint64, error) 
 			return 0, err
 		}
 		last = seq
-		t.parts[i].Passes++
-		t.parts[i].Total += time.Since(begin)
+		t.parts[i].Passes = append(t.parts[i].Passes, time.Since(begin))
 	}
 	return last, nil
 }

@@ -94,6 +94,9 @@ func Plan(spec *model.Spec, c Config) (*Layout, error) {
 		case *model.Attention:
 			to.K = p.place(l.KV, c.DType.Size(), c.Pages, m.KVHeads, kernels.KeyBlock, m.Dim)
 			to.V = p.place(l.KV, c.DType.Size(), c.Pages, m.KVHeads, kernels.KeyBlock, m.Dim)
+		case *model.MoE, *model.SparseMoE: // keep nothing
+		default:
+			return nil, fmt.Errorf("block %d: what a %T keeps is not known here", i, m)
 		}
 	}
 	if p.overflow {

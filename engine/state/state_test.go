@@ -153,6 +153,9 @@ func TestPlanRefused(t *testing.T) {
 	s := spec(t, "tiny.json")
 	huge := *s
 	huge.Window = 1 << 18
+	type unknown struct{ *model.MoE }
+	odd := *s
+	odd.Blocks = append([]model.Block{{Mixer: unknown{}}}, s.Blocks...)
 	tests := []struct {
 		name   string
 		spec   *model.Spec
@@ -162,6 +165,7 @@ func TestPlanRefused(t *testing.T) {
 		{"negative window", s, state.Config{Slots: 1, Window: -5}},
 		{"negative pages", s, state.Config{Slots: 1, Pages: -1}},
 		{"too many pages", &huge, state.Config{Slots: 1 << 20}},
+		{"a kind of block that is not known", &odd, state.Config{Slots: 1}},
 		{"too much state", s, state.Config{Slots: 1 << 40, Pages: 1}},
 	}
 	for _, tt := range tests {

@@ -192,10 +192,16 @@ func (c *Checkpoint) Quantized(module string) bool {
 }
 
 // Bits derives the width of the codes of a module with cols inputs from the shape of its weight; 0 means that
-// the weight is stored plainly.
+// the weight is stored plainly. Codes without scales are an error, a *MissingTensorError.
 func (c *Checkpoint) Bits(module string, cols int) (int, error) {
 	t, err := c.Tensor(module + ".weight")
-	if err != nil || !c.Quantized(module) {
+	if err != nil {
+		return 0, err
+	}
+	if !c.Quantized(module) {
+		if t.Dtype == U32 {
+			_, err = c.Tensor(module + ".scales")
+		}
 		return 0, err
 	}
 	if t.Dtype != U32 || len(t.Shape) < 2 || cols <= 0 {

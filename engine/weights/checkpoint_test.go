@@ -250,6 +250,7 @@ func TestBits(t *testing.T) {
 		random("eight.weight", U32, 2, 3, 32), random("eight.scales", BF16, 2, 3, 2),
 		random("plain.weight", BF16, 3, 128), random("lone.scales", BF16, 3, 2),
 		random("odd.weight", BF16, 3, 128), random("odd.scales", BF16, 3, 2),
+		random("bare.weight", U32, 3, 16), random("bare.biases", BF16, 3, 2),
 	)}))
 	cases := []struct {
 		module string
@@ -267,6 +268,7 @@ func TestBits(t *testing.T) {
 		{"odd", 128, 0, true},
 		{"lone", 128, 0, true},
 		{"absent", 128, 0, true},
+		{"bare", 128, 0, true},
 	}
 	for _, k := range cases {
 		got, err := c.Bits(k.module, k.cols)

@@ -52,7 +52,8 @@ type Builder struct {
 	Cache   string // folder of objects by content; safe to delete
 	Jobs    int    // compilations at a time
 
-	KeepGoing bool // libraries leave out what does not compile
+	KeepGoing bool   // libraries leave out what does not compile
+	Stamp     string // what a library says of what it was built from
 
 	Log func(format string, args ...any)
 

@@ -39,7 +39,7 @@ func (b *Builder) Library(ctx context.Context, m Mode, files []string, out strin
 	}
 	units = slices.DeleteFunc(units, func(u *Unit) bool { return u == nil })
 	objects = slices.DeleteFunc(objects, func(o string) bool { return o == "" })
-	table, err := kernelTable(units, m.Width)
+	table, err := kernelTable(units, m.Width, b.Stamp)
 	if err != nil {
 		return errors.Join(failed, err)
 	}
@@ -50,8 +50,8 @@ func (b *Builder) Library(ctx context.Context, m Mode, files []string, out strin
 	return errors.Join(failed, b.link(ctx, append(objects, rest...), out))
 }
 
-// kernelTable is the source of sotto_kernels, sorted by name.
-func kernelTable(units []*Unit, width int) (string, error) {
+// kernelTable is the source of sotto_kernels, sorted by name, and of sotto_stamp.
+func kernelTable(units []*Unit, width int, stamp string) (string, error) {
 	var entries []Entry
 	where := map[string]Pos{}
 	for _, u := range units {
@@ -77,6 +77,7 @@ func kernelTable(units []*Unit, width int) (string, error) {
 		fmt.Fprintf(&b, "  {\"%s\", msl_e_%s, %d, msl_bytes_%s},\n", e.Host, e.Host, threads, e.Host)
 	}
 	b.WriteString("  {nullptr, nullptr, 0, 0},\n};\n")
+	fmt.Fprintf(&b, "extern \"C\" __attribute__((visibility(\"default\"))) const char sotto_stamp[] = %q;\n", stamp)
 	return b.String(), nil
 }
 

@@ -27,6 +27,7 @@ type Request struct {
 	Jobs int    // compilations at a time
 
 	KeepGoing bool   // build libraries without the sources that do not compile
+	Stamp     string // what libraries say of what they were built from
 	PTXAS     string // with "ptx": assemble with this program and report
 
 	Report io.Writer // receives the table of what kernels use
@@ -67,7 +68,7 @@ func Build(ctx context.Context, tool *Toolchain, r Request) error {
 	r.Root = root
 	b := &Builder{
 		Tool: tool, Kernels: filepath.Join(root, "kernels"), Cache: filepath.Join(root, "build", "cache"),
-		Jobs: r.Jobs, KeepGoing: r.KeepGoing, Log: r.Log,
+		Jobs: r.Jobs, KeepGoing: r.KeepGoing, Stamp: r.Stamp, Log: r.Log,
 	}
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
 		return err

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What mlx-lm answers greedily with the built-in model, for greedy_test.go.
+"""What mlx-lm answers greedily with a built-in model, for greedy_test.go and `sotto doctor`.
 
     pip install "mlx[cpu]==0.32.4" mlx-lm==0.32.2
-    python make_greedy.py ../../../assets/models/qwen-tiny > greedy.json
+    python make_greedy.py ../../../assets/models/qwen-tiny > greedy-qwen-tiny.json
 
 Of every question: the ids of the prompt by the checkpoint's own template, and with bf16 and f32 activations the ids of
 the answer, end id included, and at each the first minus the second logit: where that is small, two right computations

@@ -68,11 +68,7 @@ func attentionCuts(t *testing.T, dev gpu.Device) {
 				pass := attended{k: l.k, v: l.v}
 				from := 0
 				for _, n := range cuts {
-					class := 64
-					if n <= 5 {
-						class = n
-					}
-					next := l.run(t, dev, pass.k, pass.v, class, from, n)
+					next := l.run(t, dev, pass.k, pass.v, cutClass(n), from, n)
 					next.q, next.a = append(pass.q, next.q...), append(pass.a, next.a...)
 					pass, from = next, from+n
 				}

@@ -275,11 +275,7 @@ func deltaCuts(t *testing.T, dev gpu.Device) {
 				pass := passed{state: d.state}
 				from := 0
 				for _, n := range cuts {
-					class := 64
-					if n <= 5 {
-						class = n
-					}
-					next := d.rows(t, dev, pass.state, class, from, n)
+					next := d.rows(t, dev, pass.state, cutClass(n), from, n)
 					next.y = append(bytes.Clone(pass.y), next.y...)
 					pass, from = next, from+n
 				}

@@ -246,11 +246,7 @@ func mambaCuts(t *testing.T, dev gpu.Device) {
 				pass := mambaPass{state: m.state}
 				from := 0
 				for _, n := range cuts {
-					class := 64
-					if n <= 5 {
-						class = n
-					}
-					next := m.rows(t, dev, pass.state, class, from, n)
+					next := m.rows(t, dev, pass.state, cutClass(n), from, n)
 					next.y = append(bytes.Clone(pass.y), next.y...)
 					pass, from = next, from+n
 				}

@@ -108,6 +108,15 @@ func (l *moeLayer) vars(rig *Rig, class, from, live int) layerVars {
 
 func part[E any](v []E, n, from, rows int) []E { return v[from*n : (from+rows)*n] }
 
+// cutClass is the row class in which a suite that cuts its rows runs n of them: their own number where there is such a
+// class, or else one with rows to spare.
+func cutClass(n int) int {
+	if n <= 5 {
+		return n
+	}
+	return 64
+}
+
 func padded(b []byte, class, live int) Data {
 	tail := make([]byte, len(b)/live*(class-live))
 	fill(tail, poison)

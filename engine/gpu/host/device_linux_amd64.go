@@ -1,13 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
-	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -63,8 +62,9 @@ func open(o Options) (*Device, error) {
 		return nil, errors.Join(fmt.Errorf("zero page: %w", err), lib.close())
 	}
 	d := &Device{lib: lib, zero: zero, seed: o.Seed, buffers: map[*buffer]struct{}{}, execs: map[*exec]struct{}{}}
+	name := cmp.Or(Processor(), "x86-64 processor")
 	d.caps = gpu.Caps{
-		Driver: "host", Name: fmt.Sprintf("%s, %d threads, x86-64-v3", processor(), threads), Tier: "vector",
+		Driver: "host", Name: fmt.Sprintf("%s, %d threads, x86-64-v3", name, threads), Tier: "vector",
 		TierReason: "the host build computes in vector loops",
 		SIMD:       lib.simd, MaxGroup: gpu.MaxSimdgroups, MemoryLimit: memory(), Chunk: chunkRows,
 	}
@@ -160,18 +160,4 @@ func memory() int64 {
 		return addressable
 	}
 	return int64(info.Totalram) * int64(info.Unit)
-}
-
-// processor is the name that the system gives the processor.
-func processor() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "x86-64 processor"
-	}
-	for line := range strings.Lines(string(info)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "x86-64 processor"
 }

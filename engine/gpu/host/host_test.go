@@ -14,6 +14,8 @@ import (
 	"sotto/engine/gpu"
 	"sotto/engine/gpu/gputest"
 	"sotto/engine/gpu/host"
+	"sotto/kernels"
+	"sotto/kernels/msl/params"
 )
 
 var (
@@ -123,6 +125,39 @@ func TestForeignLibrary(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "msl_run") {
 		t.Errorf("got %v, want an error that names the library and msl_run", err)
+	}
+}
+
+// TestStaleLibrary opens libraries that were built from other sources, one of them before libraries said so.
+func TestStaleLibrary(t *testing.T) {
+	data, err := os.ReadFile(exactPath(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp, err := params.Stamp(kernels.Tree())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "0" + stamp[1:]
+	if other == stamp {
+		other = "1" + stamp[1:]
+	}
+	for old, changed := range map[string]string{stamp: other, "\x00sotto_stamp\x00": "\x00sotto_STAMP\x00"} {
+		stale := bytes.ReplaceAll(data, []byte(old), []byte(changed))
+		if bytes.Equal(stale, data) {
+			t.Fatalf("the library does not hold %q", old)
+		}
+		path := filepath.Join(t.TempDir(), "stale.so")
+		if err := os.WriteFile(path, stale, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		dev, err := host.Open(host.Options{Library: path})
+		if err == nil {
+			t.Fatal("opened", dev.Close())
+		}
+		if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "run `make kernels`") {
+			t.Errorf("got %v, want an error that names the library and what to do", err)
+		}
 	}
 }
 

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
+
+	"sotto/kernels"
+	"sotto/kernels/msl/params"
 )
 
 // library is one loaded copy of a kernel library.
@@ -38,6 +42,13 @@ type cKernel struct {
 
 // errNoLibrary says how to get the embedded library.
 var errNoLibrary = errors.New("this binary was built without the kernel library: run `make kernels` and build again")
+
+// errStale says that a library is not that of the sources with which this program was built. Its kernels would take
+// what they are given for something else.
+var errStale = errors.New("it was built from other sources than this program: run `make kernels` and build again")
+
+// stamp is what a library must say of itself.
+var stamp = sync.OnceValues(func() (string, error) { return params.Stamp(kernels.Tree()) })
 
 // image is the content of the library at path, or of the embedded one, and a name for messages.
 func image(path string) (data []byte, name string, err error) {
@@ -168,6 +179,9 @@ func (l *library) bind() (start uintptr, err error) {
 		}
 		*s.addr = a
 	}
+	if err := l.current(); err != nil {
+		return 0, err
+	}
 	l.simd = int(*(*uint32)(pointer(simd)))
 	if l.simd != 1 && l.simd != 32 {
 		return 0, fmt.Errorf("built for %d lanes a simdgroup, want 1 or 32", l.simd)
@@ -181,6 +195,18 @@ func (l *library) bind() (start uintptr, err error) {
 		l.kernels[cString(k.name)] = entry{k.fn, k.maxThreads}
 	}
 	return start, nil
+}
+
+// current fails unless the library was built from the sources that this program was built with.
+func (l *library) current() error {
+	want, err := stamp()
+	if err != nil {
+		return err
+	}
+	if a, err := purego.Dlsym(l.handle, "sotto_stamp"); err != nil || cString(pointer(a)) != want {
+		return errStale
+	}
+	return nil
 }
 
 // fault is the error of a run that returned code.

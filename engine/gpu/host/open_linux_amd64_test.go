@@ -73,7 +73,7 @@ func TestMemoryIsPlausible(t *testing.T) {
 	if got := memory(); got < 64<<20 || got > addressable {
 		t.Errorf("got %d bytes", got)
 	}
-	if processor() == "" {
+	if Processor() == "" {
 		t.Error("the processor has no name")
 	}
 }

@@ -71,8 +71,14 @@ func run(ctx context.Context, args []string) error {
 	if r.What == "params" {
 		return header(r.Root, *check)
 	}
+	if err := header(r.Root, true); err != nil { // the stamp would not tell
+		return err
+	}
 	tool, err := msl.FindToolchain(ctx)
 	if err != nil {
+		return err
+	}
+	if r.Stamp, err = params.Stamp(os.DirFS(filepath.Join(r.Root, "kernels"))); err != nil {
 		return err
 	}
 	return msl.Build(ctx, tool, r)
