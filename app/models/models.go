@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"sotto/assets"
@@ -61,6 +62,9 @@ func Resolve(name string) (Model, error) {
 	}
 	info, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(name):
+		return Model{}, fmt.Errorf("no model %q: the folder is gone (moved, deleted, or on a disk that is not connected); "+
+			"built in are %s", name, strings.Join(names, ", "))
 	case errors.Is(err, fs.ErrNotExist):
 		return Model{}, fmt.Errorf("no model %q: neither a built-in one (%s) nor a folder", name,
 			strings.Join(names, ", "))
