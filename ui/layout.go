@@ -14,7 +14,7 @@ const (
 	lineHeight    = 18
 	composerLeast = 36  // one line
 	composerMost  = 180 // then it scrolls
-	noticeWidth   = 96  // of the button beside a notice
+	noticeWidth   = 96  // of a button beside a notice
 	noticeLines   = 6   // at most
 	noticeMargin  = 4   // that a label keeps at each side of its text
 )
@@ -25,6 +25,7 @@ type chatShape struct {
 	notice       words   // of the notice; empty: there is none
 	undo         bool
 	noticeButton bool
+	otherModel   bool // a second button
 	editing      bool
 }
 
@@ -32,7 +33,7 @@ type chatShape struct {
 type chatFrames struct {
 	sidebar, newChat, list, listEmpty, undo, undoText, undoButton kit.Frame
 	divider                                                       kit.Frame
-	notice, noticeText, noticeButton                              kit.Frame
+	notice, noticeText, noticeButton, otherModel                  kit.Frame
 	transcript                                                    kit.Frame
 	emptyTitle, emptyText                                         kit.Frame // from the transcript's upper left corner
 	composer, send, cancelEdit, model                             kit.Frame
@@ -77,12 +78,20 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 		if s.noticeButton {
 			room -= noticeWidth + pad
 		}
+		if s.otherModel {
+			room -= noticeWidth + pad
+		}
 		lines := float64(min(s.notice.lines(room-2*noticeMargin), noticeLines))
 		f.notice, content = content.Top(max(buttonHeight, lines*lineHeight) + pad)
 		inner := f.notice.Inset(pad, pad/2)
 		if s.noticeButton {
 			f.noticeButton, inner = inner.Right(noticeWidth)
 			f.noticeButton = f.noticeButton.Middle(buttonHeight)
+			_, inner = inner.Right(pad)
+		}
+		if s.otherModel {
+			f.otherModel, inner = inner.Right(noticeWidth)
+			f.otherModel = f.otherModel.Middle(buttonHeight)
 			_, inner = inner.Right(pad)
 		}
 		f.noticeText = inner.Middle(lines * lineHeight)
