@@ -41,7 +41,8 @@ func Launch(o LaunchOptions) (*Runtime, error) {
 		choices[i] = screen.ModelChoice{Name: m.Name, Title: m.Name}
 	}
 	model := o.Open.Model
-	if isBuiltin := slices.ContainsFunc(list, func(m models.Model) bool { return m.Name == model }); model != "" && !isBuiltin {
+	builtin := slices.ContainsFunc(list, func(m models.Model) bool { return m.Name == model })
+	if model != "" && !builtin {
 		if model, err = filepath.Abs(model); err != nil {
 			return nil, err
 		}

@@ -64,20 +64,7 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 	})
 	content.AddSubview(w.model)
 	for _, f := range settingsFields {
-		field := &settingsField{fault: s.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
-		field.input = newComposer(s, fieldInset, composerEvents{
-			changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
-			send: func(string) {
-				send(screen.FieldDone{Field: f})
-				w.window.SelectNextKeyView(nil)
-			},
-			escape: func() { send(screen.SettingsClosed{}) },
-			done:   func() { send(screen.FieldDone{Field: f}) },
-		})
-		if f != screen.FieldSystem {
-			field.input.single = true
-			field.input.scroll.SetHasVerticalScroller(false)
-		}
+		field := w.newField(f, send)
 		w.fields[f] = field
 		for _, v := range []appkit.IView{field.input.scroll, field.fault} {
 			content.AddSubview(v)
@@ -100,6 +87,24 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 	w.layout()
 	w.window.Center()
 	return w
+}
+
+func (w *settings) newField(f screen.Field, send func(screen.Msg)) *settingsField {
+	field := &settingsField{fault: w.scope.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
+	field.input = newComposer(w.scope, fieldInset, composerEvents{
+		changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
+		send: func(string) {
+			send(screen.FieldDone{Field: f})
+			w.window.SelectNextKeyView(nil)
+		},
+		escape: func() { send(screen.SettingsClosed{}) },
+		done:   func() { send(screen.FieldDone{Field: f}) },
+	})
+	if f != screen.FieldSystem {
+		field.input.single = true
+		field.input.scroll.SetHasVerticalScroller(false)
+	}
+	return field
 }
 
 // show draws a view.

@@ -15,7 +15,10 @@ import (
 // the two lists of services names every verb and a longer time for those that give text back.
 func TestServiceWait(t *testing.T) {
 	for _, tt := range []struct{ file, message, timeout string }{
-		{"Info.plist", `<key>NSMessage</key>\s*<string>(\w+)</string>`, `<key>NSTimeout</key>\s*<string>(\d+)</string>`},
+		{
+			"Info.plist",
+			`<key>NSMessage</key>\s*<string>(\w+)</string>`, `<key>NSTimeout</key>\s*<string>(\d+)</string>`,
+		},
 		{"packaging/linux-rig/Info-gnustep.plist", `NSMessage = (\w+);`, `NSTimeout = "(\d+)";`},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(tt.file)))

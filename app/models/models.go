@@ -63,8 +63,8 @@ func Resolve(name string) (Model, error) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(name):
-		return Model{}, fmt.Errorf("no model %q: the folder is gone (moved, deleted, or on a disk that is not connected); "+
-			"built in are %s", name, strings.Join(names, ", "))
+		return Model{}, fmt.Errorf("no model %q: the folder is gone (moved, deleted, or on a disk that is not "+
+			"connected); built in are %s", name, strings.Join(names, ", "))
 	case errors.Is(err, fs.ErrNotExist):
 		return Model{}, fmt.Errorf("no model %q: neither a built-in one (%s) nor a folder", name,
 			strings.Join(names, ", "))

@@ -125,7 +125,9 @@ func TestSettings(t *testing.T) {
 		t.Errorf("no settings: %+v, %v", got, err)
 	}
 	v := float32(0.7)
-	want := Settings{Model: "m", System: "s", Temperature: &v, MaxTokens: 5, API: true, Port: 7, Folders: []string{"/a", "/b"}}
+	want := Settings{
+		Model: "m", System: "s", Temperature: &v, MaxTokens: 5, API: true, Port: 7, Folders: []string{"/a", "/b"},
+	}
 	must(t, s.SaveSettings(want))
 	must(t, s.SaveDesk(Desk{Selected: 3, Draft: "d"}))
 	if got, err := s.Settings(); err != nil || !reflect.DeepEqual(got, want) {
