@@ -98,3 +98,25 @@ func TestUnreadSettings(t *testing.T) {
 		}
 	})
 }
+
+// TestLaunchWithModel holds that a folder may be named from where the program was started.
+func TestLaunchWithModel(t *testing.T) {
+	home(t)
+	t.Chdir(t.TempDir())
+	copied(t, "model")
+	r, err := Launch(LaunchOptions{Open: Options{Driver: defaultDriver, Model: "model"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(t.Context()) }()
+	eventually(t, r, "the model", func(v *screen.View) bool { return v.Chat.Model.State == screen.ModelIsReady })
+	v := r.View()
+	if v.Chat.Model.Name != "model" || !filepath.IsAbs(v.Settings.Model) || v.Chat.Model.Note != "" {
+		t.Errorf("model %+v, chosen %q", v.Chat.Model, v.Settings.Model)
+	}
+	r.Send(screen.Quit{})
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
