@@ -26,9 +26,8 @@ type Model struct {
 // Default is the model that runs when none is chosen.
 const Default = "qwen-tiny"
 
-// tinyNote is what to say of a demonstration model.
-const tinyNote = "a tiny built-in model of 14 million parameters: it shows how Sotto works, for real answers open a " +
-	"larger one"
+// tinyNote is what to say of a demonstration model. How a larger one is opened is said where it is shown.
+const tinyNote = "a tiny built-in model (14 M parameters) to show how Sotto works: for real answers open a larger one"
 
 // Builtin lists the models that every copy of Sotto carries.
 func Builtin() ([]Model, error) {
