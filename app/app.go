@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"sotto/app/models"
@@ -77,6 +78,9 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	m, err := models.Resolve(o.Model)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := fs.Stat(m.Dir, "config.json"); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open %s: there is no model in this folder: %w", m.Name, err)
 	}
 	p := &progress{tell: o.Progress}
 	defer p.end()

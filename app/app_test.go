@@ -135,7 +135,13 @@ func TestOpenRefused(t *testing.T) {
 		want    string
 	}{
 		{"unknown model", t.Context(), Options{Model: "qwen-huge"}, nil, `no model "qwen-huge"`},
-		{"empty folder", t.Context(), Options{Model: empty}, fs.ErrNotExist, "open " + empty + ": "},
+		{"folder that is gone", t.Context(), Options{Model: filepath.Join(empty, "gone")}, nil, "the folder is gone"},
+		{
+			"empty folder", t.Context(),
+			Options{Model: empty},
+			fs.ErrNotExist,
+			"open " + empty + ": there is no model in this folder",
+		},
 		{"cancelled", cancelled, Options{}, context.Canceled, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

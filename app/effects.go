@@ -22,6 +22,8 @@ func (r *Runtime) carryOut(ctx context.Context, e screen.Effect) {
 		}
 	case screen.LoadModel:
 		r.loader.want(e)
+	case screen.LookForFolders:
+		r.tasks.Go(func() { r.Send(look(e.Folders)) })
 	case screen.ServeAPI:
 		r.api.want(e)
 	case screen.LoadConversation:

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -193,11 +195,12 @@ func join(old, e screen.Save) screen.Save {
 // readAll reads what there is at the start.
 func readAll(o RuntimeOptions) screen.Loaded {
 	k := o.Store
-	out := screen.Loaded{Models: o.Models}
+	out := screen.Loaded{Models: o.Models, Model: o.Model}
 	list, err := k.Conversations()
 	if err != nil {
 		// Which numbers are taken is not known; none is this one, so nothing is written over when the store is back.
-		out.Err, out.Unread, out.LastID = err, true, screen.ConversationID(time.Now().UnixNano())
+		out.Err, out.LastID = err, screen.ConversationID(time.Now().UnixNano())
+		out.Unread = screen.Unread{Conversations: true, Settings: true, Desk: true}
 		return out
 	}
 	out.LastID, out.Damaged = screen.ConversationID(list.LastID), len(list.Damaged)
@@ -205,8 +208,9 @@ func readAll(o RuntimeOptions) screen.Loaded {
 		out.Conversations = append(out.Conversations, fromStore(c))
 	}
 	settings, err := k.Settings()
-	out.Settings, out.Err = screen.Settings(settings), err
+	out.Settings, out.Err, out.Unread.Settings = screen.Settings(settings), err, mayBeWhole(err)
 	desk, err := k.Desk()
+	out.Unread.Desk = mayBeWhole(err)
 	if err == nil {
 		err = k.EmptyTrash() // what was deleted in the last run cannot be brought back any more
 	}
@@ -217,6 +221,10 @@ func readAll(o RuntimeOptions) screen.Loaded {
 	return out
 }
 
+// mayBeWhole says whether what was not read because of an error may be read another time. What is damaged cannot: the
+// store sets it aside where something takes its place.
+func mayBeWhole(err error) bool { return err != nil && !errors.Is(err, store.ErrDamaged) }
+
 // readOne reads the messages of a conversation.
 func readOne(k Keeper, id screen.ConversationID) screen.Msg {
 	c, damaged, err := k.Conversation(uint64(id))
@@ -224,4 +232,12 @@ func readOne(k Keeper, id screen.ConversationID) screen.Msg {
 		return screen.ConversationFailed{ID: id, Err: err}
 	}
 	return screen.ConversationLoaded{Conversation: fromStore(c), Damaged: damaged, LastNode: screen.NodeID(c.Last)}
+}
+
+// look says which of some folders are not there.
+func look(folders []string) screen.FoldersSeen {
+	return screen.FoldersSeen{Gone: slices.DeleteFunc(slices.Clone(folders), func(f string) bool {
+		info, err := os.Stat(f)
+		return err == nil && info.IsDir()
+	})}
 }

@@ -21,8 +21,9 @@ var ErrRunning = errors.New("Sotto is running already: use the one that is open,
 // RuntimeOptions say what a Runtime works with.
 type RuntimeOptions struct {
 	Store  Keeper
-	Lock   string // file that says that the app is running
-	Models []screen.ModelChoice
+	Lock   string               // file that says that the app is running
+	Models []screen.ModelChoice // the built-in ones, the default one first
+	Model  string               // of this run, "": that of the settings
 	// Open opens a model by its name, "" for the default one. It may take long; its context ends when another model is
 	// wanted. serving is called whenever the queue serves another door, "" for none; it never blocks.
 	Open func(ctx context.Context, name string, loading func(Loading), serving func(door string)) (Answers, error)

@@ -31,6 +31,7 @@ type memory struct {
 	stall    chan struct{} // writes wait until it is closed
 	damaged  uint64        // a conversation that cannot be read
 	unread   error         // of listing the conversations
+	unset    error         // of reading the settings
 }
 
 func newMemory() *memory {
@@ -99,7 +100,7 @@ func (m *memory) Purge(id uint64) error {
 	return m.write(func() { delete(m.trash, id); delete(m.chats, id) })
 }
 func (m *memory) EmptyTrash() error                   { return nil }
-func (m *memory) Settings() (store.Settings, error)   { return m.settings, nil }
+func (m *memory) Settings() (store.Settings, error)   { return m.settings, m.unset }
 func (m *memory) SaveSettings(s store.Settings) error { return m.write(func() { m.settings = s }) }
 func (m *memory) Desk() (store.Desk, error)           { return m.desk, nil }
 func (m *memory) SaveDesk(d store.Desk) error         { return m.write(func() { m.desk = d }) }
@@ -206,7 +207,7 @@ func (g *rig) openModel(ctx context.Context, name string, loading func(Loading),
 		loading(Loading{name, engine.Loading{Stage: "packing", Done: i, Total: 1000}})
 	}
 	switch name {
-	case "none":
+	case "none", "/none":
 		return nil, errNoSuchModel
 	case "slow":
 		select {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ const keptSessions = 4
 
 // LaunchOptions say how the app works on this machine.
 type LaunchOptions struct {
-	Open   Options      // how models are opened; Model, Progress and Sessions are not used
+	Open   Options      // how models are opened; Progress and Sessions are not used. Model counts for this run
 	Build  string       // version of the program, for clients of the API
 	Logger *slog.Logger // of the API; nil: none
 	// Slow is the least time between two tokens that the windows get. Tests set it to see what passes quickly, whatever
@@ -39,9 +40,16 @@ func Launch(o LaunchOptions) (*Runtime, error) {
 	for i, m := range list {
 		choices[i] = screen.ModelChoice{Name: m.Name, Title: m.Name}
 	}
+	model := o.Open.Model
+	builtin := slices.ContainsFunc(list, func(m models.Model) bool { return m.Name == model })
+	if model != "" && !builtin {
+		if model, err = filepath.Abs(model); err != nil {
+			return nil, err
+		}
+	}
 	dirs := UserFolders()
 	return NewRuntime(RuntimeOptions{
-		Store: dirs.Store(), Lock: dirs.Lock(), Models: choices,
+		Store: dirs.Store(), Lock: dirs.Lock(), Models: choices, Model: model,
 		Open: func(ctx context.Context, name string, loading func(Loading), serving func(string)) (Answers, error) {
 			return openAnswers(ctx, o, name, loading, serving)
 		},
@@ -88,7 +96,11 @@ func openAnswers(ctx context.Context, l LaunchOptions, name string, loading func
 
 // Info describes the model.
 func (a *answers) Info() screen.ModelInfo {
-	return screen.ModelInfo{Name: a.model.Name, Note: a.model.Note, Tiny: a.model.Tiny, Info: a.served.Info}
+	note := a.model.Note
+	if a.model.Tiny {
+		note += " in Settings"
+	}
+	return screen.ModelInfo{Name: a.model.Name, Note: note, Tiny: a.model.Tiny, Info: a.served.Info}
 }
 
 // Submit asks the queue.

@@ -147,6 +147,9 @@ func launch(t *testing.T, driver string) string {
 	eventually(t, r, "three answers", func(v *screen.View) bool {
 		return done(v.Chat.Transcript.Messages...) && done(v.Quick.Messages...) && done(v.Service.Answer)
 	})
+	if n := r.View().Chat.Model.Note; !strings.HasSuffix(n, "open a larger one in Settings") {
+		t.Errorf("note %q", n)
+	}
 	if n := r.View().Chat.Transcript.Messages[1].Figures; !strings.Contains(n, "qwen-tiny") {
 		t.Errorf("figures %q", n)
 	}

@@ -366,7 +366,8 @@ func TestAPI(t *testing.T) {
 		}
 		port := func(n string) *screen.View {
 			g.send(screen.SetField{Field: screen.FieldPort, Text: n})
-			return g.after(2 * time.Second)
+			g.after(time.Minute) // until it is the whole number that is meant
+			return g.send(screen.FieldDone{Field: screen.FieldPort})
 		}
 		if v := port("2000"); !v.Settings.APIFailed || v.Settings.APIText != "Port 2000 is taken" {
 			t.Errorf("a port that is taken: %+v", v.Settings)

@@ -29,7 +29,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":         {"cmd/sotto"},
 	"github.com/yuin/goldmark":       {"app/screen"},
 	"github.com/adrg/xdg":            {"app", "cmd/sotto"},
-	"net/http":                       {"app/server", "app/remote", "app/models", "packaging/linux-rig/uitest"},
+	"net/http":                       {"app/server", "packaging/linux-rig/uitest"},
 	"C":                              {"ui"},
 	"github.com/openai/openai-go/v3": {"app/server"},
 }
@@ -139,6 +139,16 @@ func TestImports(t *testing.T) {
 	for folder := range allowed {
 		if !seen[folder] {
 			t.Errorf("import table: folder %s has no Go file", folder)
+		}
+	}
+}
+
+func TestOutsideNamesFolders(t *testing.T) {
+	for prefix, folders := range outside {
+		for _, f := range folders {
+			if info, err := os.Stat(filepath.Join("..", filepath.FromSlash(f))); err != nil || !info.IsDir() {
+				t.Errorf("%s may be imported by %s, which is no folder", prefix, f)
+			}
 		}
 	}
 }

@@ -176,6 +176,8 @@ func (w *windows) obey(c screen.Command) { //nolint:gocyclo // a line for each c
 		if w.settings != nil {
 			w.settings.raise()
 		}
+	case screen.AskFolder:
+		askFolder(w.port.Send)
 	case screen.HideQuick, screen.HideService: // the view says so too
 	case screen.Copy:
 		copyText(appkit.Pasteboard_GeneralPasteboard(), c.Text)

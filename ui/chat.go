@@ -25,7 +25,8 @@ type chat struct {
 	list                   *chatList
 	notice                 appkit.TextField
 	noticeButton           appkit.Button
-	noticeText             string // of the notice, and its words
+	otherModel             appkit.Button // beside it where a model has failed
+	noticeText             string        // of the notice, and its words
 	noticeWords            words
 	transcript             *transcript
 	emptyTitle, emptyText  appkit.TextField
@@ -69,6 +70,7 @@ func (c *chat) build() {
 	c.notice = s.NewLabel(body)
 	kit.Wrap(c.notice)
 	c.noticeButton = s.NewButton("Try Again", func() { c.noticeAction() })
+	c.otherModel = s.NewButton("Settings…", func() { send(screen.OpenSettings{}) })
 	c.transcript = newTranscript(s, send)
 	c.emptyTitle = s.NewHint(kit.Face{Size: 20, Bold: true, Ink: kit.InkSecondary})
 	c.emptyText = s.NewHint(kit.Face{Size: bodySize, Ink: kit.InkSecondary})
@@ -95,7 +97,7 @@ func (c *chat) build() {
 	content := c.window.ContentView()
 	for _, v := range []appkit.IView{
 		c.divider, c.newChat, c.list.scroll, c.listEmpty, c.undoText, c.undoButton, c.notice,
-		c.noticeButton, c.transcript.scroll, c.composer.scroll,
+		c.noticeButton, c.otherModel, c.transcript.scroll, c.composer.scroll,
 		c.sendButton, c.cancelEdit, c.model,
 	} {
 		content.AddSubview(v)
@@ -189,6 +191,7 @@ func (c *chat) showButtons(v screen.ChatView) {
 	text, button := noticeOf(v)
 	kit.SetHidden(c.notice, text == "")
 	kit.SetHidden(c.noticeButton, button == "")
+	kit.SetHidden(c.otherModel, !v.Model.Retry)
 }
 
 // layout places the parts.
@@ -197,7 +200,8 @@ func (c *chat) layout() {
 	_, button := noticeOf(c.view)
 	f := layoutChat(size.Width, size.Height, chatShape{
 		composerText: c.composer.height(), notice: c.noticeWords, noticeButton: button != "",
-		undo: c.view.Sidebar.Undo != "", editing: c.view.Composer.Editing,
+		otherModel: c.view.Model.Retry,
+		undo:       c.view.Sidebar.Undo != "", editing: c.view.Composer.Editing,
 	})
 	kit.Place(c.divider, f.divider)
 	kit.Place(c.newChat, f.newChat)
@@ -209,6 +213,7 @@ func (c *chat) layout() {
 	kit.Place(c.undoButton, f.undoButton)
 	kit.Place(c.notice, f.noticeText)
 	kit.Place(c.noticeButton, f.noticeButton)
+	kit.Place(c.otherModel, f.otherModel)
 	kit.PlaceText(c.transcript.scroll, c.transcript.text, f.transcript)
 	kit.Place(c.emptyTitle, f.emptyTitle)
 	kit.Place(c.emptyText, f.emptyText)

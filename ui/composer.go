@@ -17,6 +17,7 @@ type composer struct {
 	hint   appkit.TextField // what stands in the empty field
 	rev    int
 	laid   bool // some text was laid in
+	single bool // it has one line
 }
 
 // Margins around the text in points: where text of several lines is written, and in a small field.
@@ -30,6 +31,7 @@ type composerEvents struct {
 	changed func(text string)
 	send    func(text string)
 	escape  func()
+	done    func() // typing has ended; nil: nobody asks
 }
 
 func newComposer(s *kit.Scope, inset float64, on composerEvents) *composer {
@@ -50,8 +52,8 @@ func newComposer(s *kit.Scope, inset float64, on composerEvents) *composer {
 	d := &appkit.TextViewDelegate{}
 	d.SetTextViewDoCommandBySelector(func(_ appkit.TextView, command objc.Selector) bool {
 		switch command.Name() {
-		case "insertNewline:":
-			if c.composing() || breaksLine() {
+		case "insertNewline:", "insertLineBreak:", "insertNewlineIgnoringFieldEditor:":
+			if c.composing() || !c.single && (command.Name() != "insertNewline:" || breaksLine()) {
 				return false
 			}
 			on.send(c.text.String())
@@ -70,6 +72,9 @@ func newComposer(s *kit.Scope, inset float64, on composerEvents) *composer {
 		kit.SetHidden(c.hint, text != "")
 		on.changed(text)
 	})
+	if on.done != nil {
+		d.SetTextDidEndEditing(func(foundation.Notification) { on.done() })
+	}
 	s.TextViewDelegate(c.text, d)
 	return c
 }

@@ -14,7 +14,7 @@ const (
 	lineHeight    = 18
 	composerLeast = 36  // one line
 	composerMost  = 180 // then it scrolls
-	noticeWidth   = 96  // of the button beside a notice
+	noticeWidth   = 96  // of a button beside a notice
 	noticeLines   = 6   // at most
 	noticeMargin  = 4   // that a label keeps at each side of its text
 )
@@ -25,6 +25,7 @@ type chatShape struct {
 	notice       words   // of the notice; empty: there is none
 	undo         bool
 	noticeButton bool
+	otherModel   bool // a second button
 	editing      bool
 }
 
@@ -32,7 +33,7 @@ type chatShape struct {
 type chatFrames struct {
 	sidebar, newChat, list, listEmpty, undo, undoText, undoButton kit.Frame
 	divider                                                       kit.Frame
-	notice, noticeText, noticeButton                              kit.Frame
+	notice, noticeText, noticeButton, otherModel                  kit.Frame
 	transcript                                                    kit.Frame
 	emptyTitle, emptyText                                         kit.Frame // from the transcript's upper left corner
 	composer, send, cancelEdit, model                             kit.Frame
@@ -73,25 +74,35 @@ func layoutChat(w, h float64, s chatShape) chatFrames {
 	f.composer = bottom
 
 	if len(s.notice.widths) > 0 {
-		room := content.W - 2*pad
-		if s.noticeButton {
-			room -= noticeWidth + pad
-		}
-		lines := float64(min(s.notice.lines(room-2*noticeMargin), noticeLines))
-		f.notice, content = content.Top(max(buttonHeight, lines*lineHeight) + pad)
-		inner := f.notice.Inset(pad, pad/2)
-		if s.noticeButton {
-			f.noticeButton, inner = inner.Right(noticeWidth)
-			f.noticeButton = f.noticeButton.Middle(buttonHeight)
-			_, inner = inner.Right(pad)
-		}
-		f.noticeText = inner.Middle(lines * lineHeight)
+		content = f.layoutNotice(content, s)
 	}
 	f.transcript = content
 	empty := kit.Frame{W: content.W, H: content.H}.Middle(120).Inset(60, 0)
 	f.emptyTitle, f.emptyText = kit.Frame{X: empty.X, Y: empty.Y, W: empty.W, H: 30},
 		kit.Frame{X: empty.X, Y: empty.Y + 30, W: empty.W, H: empty.H - 30}
 	return f
+}
+
+// layoutNotice places the notice with its buttons and returns what is left.
+func (f *chatFrames) layoutNotice(content kit.Frame, s chatShape) (rest kit.Frame) {
+	var buttons []*kit.Frame // from the right
+	if s.noticeButton {
+		buttons = append(buttons, &f.noticeButton)
+	}
+	if s.otherModel {
+		buttons = append(buttons, &f.otherModel)
+	}
+	room := content.W - 2*pad - float64(len(buttons))*(noticeWidth+pad)
+	lines := float64(min(s.notice.lines(room-2*noticeMargin), noticeLines))
+	f.notice, rest = content.Top(max(buttonHeight, lines*lineHeight) + pad)
+	inner := f.notice.Inset(pad, pad/2)
+	for _, b := range buttons {
+		*b, inner = inner.Right(noticeWidth)
+		*b = b.Middle(buttonHeight)
+		_, inner = inner.Right(pad)
+	}
+	f.noticeText = inner.Middle(lines * lineHeight)
+	return rest
 }
 
 // composerHeight is the height of the composer for text of a height.

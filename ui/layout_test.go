@@ -69,7 +69,8 @@ func TestLayouts(t *testing.T) {
 		"plain": {}, "long text": {composerText: 9000}, "notice": {notice: words{[]float64{90}, 4}},
 		"long notice": {notice: words{[]float64{4000}, 4}, noticeButton: true},
 		"everything": {
-			composerText: 60, notice: words{[]float64{200, 200, 200}, 4}, noticeButton: true, undo: true, editing: true,
+			composerText: 60, notice: words{[]float64{200, 200, 200}, 4}, noticeButton: true, otherModel: true,
+			undo: true, editing: true,
 		},
 	}
 	for name, s := range shapes {

@@ -38,6 +38,20 @@ func editLink(n screen.NodeID) string            { return link(verbEdit, int(n))
 func regenerateLink(n screen.NodeID) string      { return link(verbRegenerate, int(n)) }
 func versionLink(n screen.NodeID, by int) string { return link(verbVersion, int(n), by) }
 
+// again answers the last message again, if that can be done.
+func again(messages []screen.MessageView) screen.Msg {
+	if len(messages) == 0 {
+		return nil
+	}
+	switch last := messages[len(messages)-1]; {
+	case last.CanRegenerate:
+		return screen.Regenerate{Node: last.ID}
+	case last.Error.Retry:
+		return screen.Retry{Node: last.ID}
+	}
+	return nil
+}
+
 func copyLink(n screen.NodeID, block int) *kit.Span {
 	face := quiet
 	face.Ink = kit.InkAccent

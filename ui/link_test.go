@@ -32,3 +32,22 @@ func TestClicked(t *testing.T) {
 		}
 	}
 }
+
+func TestAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		last screen.MessageView
+		want screen.Msg
+	}{
+		{"whole", screen.MessageView{ID: 2, CanRegenerate: true}, screen.Regenerate{Node: 2}},
+		{"failed", screen.MessageView{ID: 2, Error: screen.ErrorView{Text: "x", Retry: true}}, screen.Retry{Node: 2}},
+		{"under way", screen.MessageView{ID: 2, Streaming: true}, nil},
+	} {
+		if got := again([]screen.MessageView{{ID: 1}, tt.last}); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	if got := again(nil); got != nil {
+		t.Errorf("no messages: got %v", got)
+	}
+}

@@ -20,7 +20,9 @@ func newMainMenu(w *windows) appkit.Menu {
 	file.AddItem(s.NewItem("New Chat", "n", func() { send(screen.NewChat{}) }))
 	file.AddItem(s.NewItem("Quick Prompt…", "j", func() { send(screen.OpenQuick{}) }))
 	file.AddItem(kit.Separator())
-	file.AddItem(s.NewItem("Delete Chat", "\b", w.deleteChat))
+	remove := s.NewItem("Delete Chat", "\b", w.deleteChat)
+	remove.SetKeyEquivalentModifierMask(kit.ModCommand | kit.ModShift) // without Shift it deletes a line of text
+	file.AddItem(remove)
 	file.AddItem(kit.NewResponderItem("Close", "w", objc.Sel("performClose:")))
 
 	edit := s.AddMenu(bar, "Edit")
@@ -75,8 +77,7 @@ func (w *windows) deleteChat() {
 
 // regenerate answers the last message again.
 func (w *windows) regenerate() {
-	m := w.port.View().Chat.Transcript.Messages
-	if n := len(m); n > 0 && m[n-1].CanRegenerate {
-		w.port.Send(screen.Regenerate{Node: m[n-1].ID})
+	if m := again(w.port.View().Chat.Transcript.Messages); m != nil {
+		w.port.Send(m)
 	}
 }

@@ -96,7 +96,7 @@ func (w *windows) keyboard() string {
 func (c *chat) places(p places) {
 	p.window("chat", c.window, map[string]appkit.IView{
 		"new": c.newChat, "send": c.sendButton, "composer": c.composer.scroll, "transcript": c.transcript.scroll,
-		"undo": c.undoButton, "notice": c.noticeButton, "list": c.list.scroll,
+		"undo": c.undoButton, "notice": c.noticeButton, "settings": c.otherModel, "list": c.list.scroll,
 	})
 	for link, at := range c.transcript.links() {
 		p.put("chat.link."+link, c.window, at)

@@ -14,17 +14,8 @@ import (
 	"sotto/ui/kit"
 )
 
-// serviceWait is how long a program that called may be kept waiting for text to put in place of its selection. It is
-// less than what Info.plist tells the system (NSTimeout).
-const serviceWait = 110 * time.Second
-
 // pasteboardString is the type of plain text, by the name that every system knows.
 const pasteboardString appkit.PasteboardType = "NSStringPboardType"
-
-// verbs are the services, by the name that Info.plist gives their message.
-var verbs = map[string]screen.ServiceKind{
-	"explain": screen.Explain, "summarise": screen.Summarise, "proofread": screen.Proofread,
-}
 
 // service answers the calls of the Services menu in a panel. It exists as long as the program; the panel as long as it
 // is open.
@@ -64,9 +55,6 @@ func newService(s *kit.Scope, send func(screen.Msg)) *service {
 
 // modalMode is NSModalPanelRunLoopMode: the main queue is served in it, other calls of services are not.
 const modalMode foundation.RunLoopMode = "NSModalPanelRunLoopMode"
-
-// serviceReplaces is the NSUserData of a service that gives text back.
-const serviceReplaces = "replace"
 
 // called answers the system. Where text may come back the program that called waits while the panel is used, so events
 // are served here until there is an answer.

@@ -25,6 +25,9 @@ type settings struct {
 	apiText appkit.TextField
 }
 
+// chooseFolder is the last item of the list of models.
+const chooseFolder = "Choose Folder…"
+
 // settingsField is a text field of the settings with the line that says what is wrong with it.
 type settingsField struct {
 	input *composer
@@ -49,21 +52,19 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 	}
 	w.model = kit.Hold(s, appkit.NewPopUpButtonWithFramePullsDown(foundation.Rect{}, false))
 	s.Action(w.model, func() {
-		if i := w.model.IndexOfSelectedItem(); !w.showing && i >= 0 && i < len(w.models) {
+		i := w.model.IndexOfSelectedItem()
+		switch {
+		case w.showing || i < 0:
+		case i < len(w.models):
 			send(screen.SetModel{Name: w.models[i].Name})
+		default: // the last item
+			w.show(w.view)
+			send(screen.ChooseFolder{})
 		}
 	})
 	content.AddSubview(w.model)
 	for _, f := range settingsFields {
-		field := &settingsField{fault: s.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
-		field.input = newComposer(s, fieldInset, composerEvents{
-			changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
-			send:    func(string) { w.window.SelectNextKeyView(nil) },
-			escape:  func() { send(screen.SettingsClosed{}) },
-		})
-		if f != screen.FieldSystem {
-			field.input.scroll.SetHasVerticalScroller(false)
-		}
+		field := w.newField(f, send)
 		w.fields[f] = field
 		for _, v := range []appkit.IView{field.input.scroll, field.fault} {
 			content.AddSubview(v)
@@ -81,10 +82,29 @@ func newSettings(l *kit.Ledger, send func(screen.Msg)) *settings {
 		send(screen.SettingsClosed{})
 		return false
 	})
+	d.SetWindowDidResignKey(func(foundation.Notification) { send(screen.FieldDone{Field: screen.FieldPort}) })
 	s.WindowDelegate(w.window, d)
 	w.layout()
 	w.window.Center()
 	return w
+}
+
+func (w *settings) newField(f screen.Field, send func(screen.Msg)) *settingsField {
+	field := &settingsField{fault: w.scope.NewLabel(kit.Face{Size: smallSize, Ink: kit.InkError})}
+	field.input = newComposer(w.scope, fieldInset, composerEvents{
+		changed: func(text string) { send(screen.SetField{Field: f, Text: text}) },
+		send: func(string) {
+			send(screen.FieldDone{Field: f})
+			w.window.SelectNextKeyView(nil)
+		},
+		escape: func() { send(screen.SettingsClosed{}) },
+		done:   func() { send(screen.FieldDone{Field: f}) },
+	})
+	if f != screen.FieldSystem {
+		field.input.single = true
+		field.input.scroll.SetHasVerticalScroller(false)
+	}
+	return field
 }
 
 // show draws a view.
@@ -98,6 +118,7 @@ func (w *settings) show(v screen.SettingsView) {
 		for _, m := range v.Models {
 			w.model.AddItemWithTitle(kit.Clean(m.Title))
 		}
+		w.model.AddItemWithTitle(chooseFolder)
 	}
 	for i, m := range v.Models {
 		if m.Name == v.Model && w.model.IndexOfSelectedItem() != i {

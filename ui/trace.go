@@ -45,13 +45,17 @@ type TalkSnapshot struct {
 type MessageSnapshot struct {
 	User                                 bool
 	Text, Thinking, Figures, Note, Error string
+	Thoughts                             string // what is open of the thinking
 }
 
 // SettingsSnapshot is the settings window.
 type SettingsSnapshot struct {
 	Open   bool
+	Model  string   // path or name of the chosen one
+	Models []string // titles
 	Errors []string // of the fields
 	API    string
+	Port   string
 }
 
 // StatusSnapshot is the status item.
@@ -70,9 +74,14 @@ func snapshot(v *screen.View) Snapshot {
 			Selected:     uint64(v.Chat.Sidebar.Selected), Composer: v.Chat.Composer.Text,
 			Notice: v.Chat.Notice, Model: v.Chat.Model.Text,
 		},
-		Quick:    TalkSnapshot{v.Quick.Open, v.Quick.Streaming, messageSnapshots(v.Quick.Messages)},
-		Settings: SettingsSnapshot{Open: v.Settings.Open, API: v.Settings.APIText},
-		Status:   StatusSnapshot{Icon: int(v.Status.Icon), Title: v.Status.Title},
+		Quick: TalkSnapshot{v.Quick.Open, v.Quick.Streaming, messageSnapshots(v.Quick.Messages)},
+		Settings: SettingsSnapshot{
+			Open: v.Settings.Open, Model: v.Settings.Model, API: v.Settings.APIText, Port: v.Settings.Port.Text,
+		},
+		Status: StatusSnapshot{Icon: int(v.Status.Icon), Title: v.Status.Title},
+	}
+	for _, m := range v.Settings.Models {
+		s.Settings.Models = append(s.Settings.Models, m.Title)
 	}
 	for _, f := range []screen.FieldView{
 		v.Settings.System, v.Settings.Temperature, v.Settings.MaxTokens, v.Settings.Port,
@@ -100,7 +109,8 @@ func messageSnapshots(in []screen.MessageView) []MessageSnapshot {
 	for _, m := range in {
 		out = append(out, MessageSnapshot{
 			User: m.Side == screen.ByUser, Text: plain(m.Blocks), Thinking: m.Thinking.Title, Figures: m.Figures,
-			Note: m.Note + m.Waiting, Error: m.Error.Text,
+			Thoughts: plain(m.Thinking.Blocks),
+			Note:     m.Note + m.Waiting, Error: m.Error.Text,
 		})
 	}
 	return out

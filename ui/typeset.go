@@ -156,12 +156,13 @@ func thinkingTitle(m *screen.MessageView) []kit.Para {
 }
 
 func failure(m *screen.MessageView) []kit.Para {
-	spans := []kit.Span{{Text: m.Error.Text, Face: kit.Face{Size: bodySize, Ink: kit.InkError}}}
-	if m.Error.Retry {
-		spans = append(spans, kit.Span{Text: "   ", Face: body},
-			kit.Span{Text: "Try Again", Face: body, Link: retryLink(m.ID)})
+	face := kit.Face{Size: bodySize, Ink: kit.InkError}
+	out := []kit.Para{{Spans: []kit.Span{{Text: m.Error.Text, Face: face}, {Text: "\n", Face: body}}, After: 4}}
+	if m.Error.Retry { // in a line of its own: two words are not broken apart there
+		try := kit.Span{Text: "Try Again", Face: body, Link: retryLink(m.ID)}
+		out = append(out, kit.Para{Spans: []kit.Span{try, {Text: "\n", Face: body}}, After: 4})
 	}
-	return []kit.Para{{Spans: append(spans, kit.Span{Text: "\n", Face: body}), After: 4}}
+	return out
 }
 
 // footSpans are the line under a message: figures, versions and what can be done with it.

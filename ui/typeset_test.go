@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,51 @@ func TestEveryPieceEndsItsLine(t *testing.T) {
 				t.Errorf("%+v: paragraph %q, want one line feed, at the end", p, got)
 			}
 		}
+	}
+}
+
+// TestTryAgainIsALine holds that the words of the link stay together, however wide the window is.
+func TestTryAgainIsALine(t *testing.T) {
+	m := []screen.MessageView{{ID: 4, Side: screen.ByModel, Error: screen.ErrorView{Text: "broken", Retry: true}}}
+	var lines []string
+	for _, p := range pieces(m) {
+		for _, para := range compose(m, p) {
+			line := ""
+			for _, s := range para.Spans {
+				line += s.Text
+			}
+			lines = append(lines, line)
+		}
+	}
+	if want := []string{"Sotto\n", "broken\n", "Try Again\n"}; !slices.Equal(lines, want) {
+		t.Errorf("got %q, want %q", lines, want)
+	}
+}
+
+func TestThinkingFolds(t *testing.T) {
+	shut := []screen.MessageView{say(2, screen.ByModel, "because")}
+	shut[0].Thinking = screen.ThinkingView{Shown: true, Title: "Thought for 2 s"}
+	open := []screen.MessageView{shut[0]}
+	open[0].Thinking.Open = true
+	open[0].Thinking.Blocks = []screen.Block{{Kind: screen.Paragraph, Runs: text("let me see")}}
+	old, now := pieces(shut), pieces(open)
+	c := compare(old, now)
+	if c.oldTo-c.from != 1 || c.newTo-c.from != 2 || now[c.from+1].part != partThinking {
+		t.Errorf("got %+v of %+v, want the title again and what was thought under it", c, now)
+	}
+	for _, tt := range []struct {
+		messages []screen.MessageView
+		p        piece
+		want     string
+	}{{shut, old[c.from], "▸ Thought for 2 s"}, {open, now[c.from], "▾ Thought for 2 s"}} {
+		span := compose(tt.messages, tt.p)[0].Spans[0]
+		if span.Text != tt.want || clicked(span.Link) != screen.Msg(screen.ToggleThinking{Node: 2}) {
+			t.Errorf("title %q with link %q, want %q", span.Text, span.Link, tt.want)
+		}
+	}
+	thought := compose(open, now[c.from+1])[0]
+	if thought.Indent == 0 || thought.Spans[0].Face.Ink != kit.InkSecondary {
+		t.Errorf("thinking looks like the answer: %+v", thought)
 	}
 }
 

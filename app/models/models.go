@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"sotto/assets"
@@ -25,9 +26,8 @@ type Model struct {
 // Default is the model that runs when none is chosen.
 const Default = "qwen-tiny"
 
-// tinyNote is what to say of a demonstration model.
-const tinyNote = "a tiny built-in model of 14 million parameters: it shows how Sotto works, for real answers open a " +
-	"larger one"
+// tinyNote is what to say of a demonstration model. How a larger one is opened is said where it is shown.
+const tinyNote = "a tiny built-in model (14 M parameters) to show how Sotto works: for real answers open a larger one"
 
 // Builtin lists the models that every copy of Sotto carries.
 func Builtin() ([]Model, error) {
@@ -61,6 +61,9 @@ func Resolve(name string) (Model, error) {
 	}
 	info, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(name):
+		return Model{}, fmt.Errorf("no model %q: the folder is gone (moved, deleted, or on a disk that is not "+
+			"connected); built in are %s", name, strings.Join(names, ", "))
 	case errors.Is(err, fs.ErrNotExist):
 		return Model{}, fmt.Errorf("no model %q: neither a built-in one (%s) nor a folder", name,
 			strings.Join(names, ", "))

@@ -19,9 +19,10 @@ func TestResolve(t *testing.T) {
 		{"the other built-in", "nemotron-tiny", "nemotron-tiny", ""},
 		{"folder", dir, dir, ""},
 		{
-			"missing", filepath.Join(dir, "nothing"), "",
+			"missing", "nothing", "",
 			"neither a built-in one (qwen-tiny, nemotron-tiny) nor a folder",
 		},
+		{"folder that is gone", filepath.Join(dir, "nothing"), "", "the folder is gone"},
 		{"file", file, "", "is a file"},
 		{"empty", "", "", "no model"},
 	} {

@@ -21,6 +21,8 @@ type (
 		Name string // "": the default one
 		Load int    // number of this request
 	}
+	// LookForFolders asks which folders are there: [FoldersSeen].
+	LookForFolders struct{ Folders []string }
 	// ServeAPI switches the API on or off.
 	ServeAPI struct {
 		On   bool
@@ -49,6 +51,7 @@ type (
 func (Generate) effect()         {}
 func (Cancel) effect()           {}
 func (LoadModel) effect()        {}
+func (LookForFolders) effect()   {}
 func (ServeAPI) effect()         {}
 func (LoadConversation) effect() {}
 func (Save) effect()             {}

@@ -52,8 +52,14 @@ func (u *step) saveDirty() {
 		u.saveDesk()
 	}
 	if d.settings {
+		u.saveSettings()
+	}
+}
+
+// saveSettings writes the settings; not in place of what could not be read.
+func (u *step) saveSettings() {
+	if !u.unread.Settings {
 		u.do(SaveSettings{u.settings.Settings})
-		u.serve()
 	}
 }
 
@@ -103,7 +109,7 @@ func (u *step) loaded(m Loaded) {
 		u.lastID = max(u.lastID, c.ID)
 		u.chats = append(u.chats, &chat{head: c})
 	}
-	u.settings.Settings, u.settings.models = m.Settings, m.Models
+	u.settings.Settings, u.settings.models, u.settings.run = m.Settings, m.Models, m.Model
 	u.settings.fill()
 	if u.window.fresh.head.Draft == "" {
 		c := u.window.fresh.clone()
@@ -116,10 +122,13 @@ func (u *step) loaded(m Loaded) {
 		u.load(u.shown())
 	}
 	switch {
-	case m.Unread:
+	case m.Unread.Conversations:
 		u.notice = "The conversations cannot be read: " + m.Err.Error()
 	case m.Err != nil:
 		u.notice = "The settings cannot be read: " + m.Err.Error()
+		if m.Unread.Settings {
+			u.notice += ". They stay as they are: changes count until Sotto is quit."
+		}
 	case m.Damaged > 0:
 		u.notice = fmt.Sprintf("%s cannot be read and %s set aside.",
 			count(m.Damaged, "conversation"), plural(m.Damaged, "was", "were"))

@@ -4,7 +4,7 @@ package screen
 type modelState struct {
 	state   ModelState
 	load    int    // number of the last [LoadModel]
-	name    string // as far as it is known
+	name    string // as it is shown, as far as it is known
 	stage   string // of loading
 	percent int
 	err     string
@@ -20,21 +20,22 @@ func (u *step) ofModel(m Msg) bool {
 		}
 	case ModelLoading:
 		if m.Load == u.model.load && u.model.state == ModelIsLoading {
-			u.model.name, u.model.stage = m.Name, m.Stage
+			u.model.name, u.model.stage = modelTitle(m.Name), m.Stage
 			if m.Total > 0 {
 				u.model.percent = int(100 * min(max(float64(m.Done)/float64(m.Total), 0), 1))
 			}
 		}
 	case ModelReady:
 		if m.Load == u.model.load {
-			u.model.state, u.model.info, u.model.name = ModelIsReady, m.Model, m.Model.Name
+			u.model.state, u.model.info, u.model.name = ModelIsReady, m.Model, modelTitle(m.Model.Name)
+			u.keepFolder()
 			for _, j := range u.jobs {
 				u.submit(j)
 			}
 		}
 	case ModelFailed:
 		if m.Load == u.model.load {
-			u.model.state, u.model.name, u.model.err = ModelHasFailed, m.Name, sentence(m.Err.Error())
+			u.model.state, u.model.name, u.model.err = ModelHasFailed, modelTitle(m.Name), sentence(m.Err.Error())
 			u.failWaiting()
 		}
 	case Serving:
@@ -52,8 +53,9 @@ func (u *step) loadModel() {
 			u.stop(j)
 		}
 	}
-	u.model = modelState{state: ModelIsLoading, load: u.model.load + 1, name: u.settings.Model}
-	u.do(LoadModel{Name: u.settings.Model, Load: u.model.load})
+	name := u.settings.wanted()
+	u.model = modelState{state: ModelIsLoading, load: u.model.load + 1, name: modelTitle(name)}
+	u.do(LoadModel{Name: name, Load: u.model.load})
 }
 
 // failWaiting ends what the engine was never asked for.

@@ -151,11 +151,19 @@ type (
 	SettingsClosed struct{}
 	// SetModel chooses a model by its name.
 	SetModel struct{ Name string }
+	// ChooseFolder asks for the folder of a model, by [AskFolder].
+	ChooseFolder struct{}
+	// FolderChosen answers [AskFolder]; "": none was chosen.
+	FolderChosen struct{ Path string }
+	// FoldersSeen answers [LookForFolders].
+	FoldersSeen struct{ Gone []string } // those that are not there
 	// SetField tells the text of a field after every change that the user made.
 	SetField struct {
 		Field Field
 		Text  string
 	}
+	// FieldDone tells that the user has ended typing in a field.
+	FieldDone struct{ Field Field }
 	// SetAPI switches the API on or off.
 	SetAPI struct{ On bool }
 )
@@ -210,6 +218,9 @@ type ModelInfo struct {
 	Info engine.Info
 }
 
+// Unread says what of the store was not read and may be whole: it must not be written over.
+type Unread struct{ Conversations, Settings, Desk bool }
+
 // Messages of the store and the clock.
 type (
 	// Loaded is what the store holds at the start.
@@ -217,11 +228,12 @@ type (
 		Conversations []Conversation // without nodes
 		Settings      Settings
 		Models        []ModelChoice
+		Model         string // of this run, "": that of the settings
 		Desk          Desk
 		Damaged       int            // conversations that were set aside
 		LastID        ConversationID // newest ever given, also to what cannot be read
 		Err           error          // why something cannot be read
-		Unread        bool           // it is the conversations, and so nothing else was read either
+		Unread        Unread         // what that is
 	}
 	// ConversationLoaded brings the nodes of a conversation.
 	ConversationLoaded struct {
@@ -295,6 +307,10 @@ func (OpenSettings) msg()          {}
 func (SettingsClosed) msg()        {}
 func (SetModel) msg()              {}
 func (SetField) msg()              {}
+func (FieldDone) msg()             {}
+func (ChooseFolder) msg()          {}
+func (FolderChosen) msg()          {}
+func (FoldersSeen) msg()           {}
 func (SetAPI) msg()                {}
 func (ModelLoading) msg()          {}
 func (ModelReady) msg()            {}

@@ -31,6 +31,8 @@ type (
 	HideService struct{}
 	// ShowSettings brings the settings to the front.
 	ShowSettings struct{}
+	// AskFolder opens the system's panel for the choice of a folder: [FolderChosen].
+	AskFolder struct{}
 	// FocusComposer puts the cursor at the end of the composer's text.
 	FocusComposer struct{}
 	// Copy puts text on the pasteboard.
@@ -58,6 +60,7 @@ func (HideQuick) command()        {}
 func (ShowService) command()      {}
 func (HideService) command()      {}
 func (ShowSettings) command()     {}
+func (AskFolder) command()        {}
 func (FocusComposer) command()    {}
 func (Copy) command()             {}
 func (ReplaceSelection) command() {}

@@ -47,6 +47,7 @@ func (u *step) finishQuit() {
 		u.abandon(j)
 	}
 	u.emptyBin()
+	u.takePort()
 	u.dirty.desk = true
 	u.saveDirty()
 	u.quit.flushing = true

@@ -16,7 +16,9 @@ const fields = 4
 type settings struct {
 	Settings
 	open    bool
-	models  []ModelChoice
+	folders folders
+	run     string        // the model of this run, "": that of the stored ones
+	models  []ModelChoice // the built-in ones, the default one first
 	text    [fields]string
 	rev     [fields]int
 	problem [fields]string
@@ -58,21 +60,24 @@ func (u *step) ofSettings(m Msg) bool {
 		u.openSettings()
 	case SettingsClosed:
 		u.settings.open = false
+		u.takePort()
 		u.settings.fill() // what was not taken is not shown again
 		u.saveDirty()
-	case SetModel:
-		if u.settings.Model != m.Name {
-			u.settings.Model = m.Name
-			u.markSettings()
-			u.saveDirty()
-			u.loadModel()
-		}
+		u.serve()
 	case SetField:
 		u.setField(m.Field, m.Text)
+	case FieldDone:
+		if m.Field == FieldPort {
+			u.takePort()
+		}
+		u.saveDirty()
+		u.serve()
 	case SetAPI:
+		u.takePort()
 		u.settings.API = m.On
 		u.markSettings()
 		u.saveDirty()
+		u.serve()
 	case APIChanged:
 		u.settings.address, u.settings.apiErr = "", ""
 		if m.On {
@@ -82,13 +87,16 @@ func (u *step) ofSettings(m Msg) bool {
 			u.settings.apiErr = sentence(m.Err.Error())
 		}
 	default:
-		return false
+		return u.ofModels(m)
 	}
 	return true
 }
 
 func (u *step) openSettings() {
 	u.settings.open = true
+	if f := u.settings.Folders; len(f) > 0 {
+		u.do(LookForFolders{f})
+	}
 	u.ui(ShowSettings{})
 }
 
@@ -98,6 +106,10 @@ func (u *step) setField(f Field, text string) {
 		return
 	}
 	s := &u.settings
+	if f != FieldSystem && strings.ContainsAny(text, "\r\n") { // pasted into a field of one line
+		text = strings.Join(strings.Fields(text), " ")
+		s.rev[f]++
+	}
 	s.text[f] = text
 	value := strings.TrimSpace(text)
 	err := error(nil)
@@ -109,14 +121,30 @@ func (u *step) setField(f Field, text string) {
 	case FieldMaxTokens:
 		err = setInt(&s.MaxTokens, value, 0, 1, 1<<20)
 	case FieldPort:
-		err = setInt(&s.Port, value, DefaultPort, 1024, 65535)
+		_, err = portOf(value)
 	}
 	s.problem[f] = ""
 	if err != nil {
 		s.problem[f] = err.Error()
 		return
 	}
-	u.markSettings()
+	if f != FieldPort { // every number on the way to the one that is meant would start the API anew
+		u.markSettings()
+	}
+}
+
+// takePort takes the port that was typed, if it is one.
+func (u *step) takePort() {
+	port, err := portOf(strings.TrimSpace(u.settings.text[FieldPort]))
+	if err == nil && port != u.settings.Port {
+		u.settings.Port = port
+		u.markSettings()
+	}
+}
+
+func portOf(text string) (port int, err error) {
+	err = setInt(&port, text, DefaultPort, 1024, 65535)
+	return port, err
 }
 
 func (s *settings) setTemperature(value string) error {

@@ -116,7 +116,7 @@ func (s *State) showMessages(d door, c *chat) []MessageView {
 			v.CanEdit = d == inWindow && busy == nil
 		} else {
 			s.showAnswer(&v, n, busy)
-			v.CanRegenerate = d == inWindow && busy == nil
+			v.CanRegenerate = d == inWindow && busy == nil && !v.Error.Retry
 		}
 		out = append(out, v)
 	}
@@ -215,7 +215,7 @@ func (s *State) showSettings() SettingsView {
 		}
 	}
 	v := SettingsView{
-		Open: s.settings.open, Models: s.settings.models, Model: s.settings.Model,
+		Open: s.settings.open, Models: s.settings.choices(), Model: s.settings.chosen(),
 		System:      field(FieldSystem, "None"),
 		Temperature: field(FieldTemperature, "The model's own"),
 		MaxTokens:   field(FieldMaxTokens, "As many as fit"),

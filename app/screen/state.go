@@ -9,8 +9,8 @@ import (
 // new one and leaves the old one as it was.
 type State struct {
 	now         time.Time
-	started     bool // Loaded came
-	unread      bool // what the store holds is not known
+	started     bool   // Loaded came
+	unread      Unread // what the store holds and was not read: it is not written over
 	window      window
 	chats       []*chat // the conversations of the store, in no order
 	trash       bin

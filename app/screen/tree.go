@@ -76,6 +76,7 @@ type Settings struct {
 	MaxTokens   int      // of an answer; 0: as many as fit
 	API         bool
 	Port        int
+	Folders     []string // of models that were opened, the newest first
 }
 
 // Desk is where the user left off.

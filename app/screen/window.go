@@ -154,7 +154,7 @@ func (u *step) load(c *chat) {
 
 // saveDesk keeps where the user is; not in place of what could not be read.
 func (u *step) saveDesk() {
-	if !u.unread {
+	if !u.unread.Desk {
 		u.do(SaveDesk{Desk{Selected: u.window.selected, Draft: u.window.fresh.head.Draft}})
 	}
 }

@@ -121,11 +121,13 @@ func TestTrash(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	s := fresh(t)
-	if got, err := s.Settings(); err != nil || got != (Settings{}) {
+	if got, err := s.Settings(); err != nil || !reflect.DeepEqual(got, Settings{}) {
 		t.Errorf("no settings: %+v, %v", got, err)
 	}
 	v := float32(0.7)
-	want := Settings{Model: "m", System: "s", Temperature: &v, MaxTokens: 5, API: true, Port: 7}
+	want := Settings{
+		Model: "m", System: "s", Temperature: &v, MaxTokens: 5, API: true, Port: 7, Folders: []string{"/a", "/b"},
+	}
 	must(t, s.SaveSettings(want))
 	must(t, s.SaveDesk(Desk{Selected: 3, Draft: "d"}))
 	if got, err := s.Settings(); err != nil || !reflect.DeepEqual(got, want) {
@@ -138,6 +140,17 @@ func TestSettings(t *testing.T) {
 	if _, err := s.Desk(); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a damaged record: %v", err)
 	}
+	must(t, s.SaveDesk(Desk{Draft: "new"}))
+	must(t, s.SaveDesk(Desk{Draft: "newer"}))
+	if got, err := s.Desk(); err != nil || got != (Desk{Draft: "newer"}) {
+		t.Errorf("in place of a damaged record: %+v, %v", got, err)
+	}
+	rewrite(t, s.path, func(tx *bbolt.Tx) error {
+		if kept := tx.Bucket(settingsBucket).Get([]byte("desk.damaged")); string(kept) != "{" {
+			t.Errorf("the damaged record was not set aside: %q", kept)
+		}
+		return nil
+	})
 }
 
 // oldDatabase makes a database as schema 1 had it.

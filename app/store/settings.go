@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
@@ -15,6 +16,7 @@ type Settings struct {
 	MaxTokens   int      `json:"max_tokens,omitempty"`
 	API         bool     `json:"api,omitempty"`
 	Port        int      `json:"port,omitempty"`
+	Folders     []string `json:"folders,omitempty"` // of models that were opened, the newest first
 }
 
 // Desk is where the user left off.
@@ -27,6 +29,7 @@ var (
 	settingsBucket = []byte("settings")
 	settingsKey    = []byte("settings")
 	deskKey        = []byte("desk")
+	damagedSuffix  = []byte(".damaged") // of the key of a value that was set aside
 )
 
 // Settings reads the settings; the zero value if there are none.
@@ -35,8 +38,8 @@ func (s *Store) Settings() (Settings, error) {
 	return v, s.read(settingsKey, &v)
 }
 
-// SaveSettings writes the settings.
-func (s *Store) SaveSettings(v Settings) error { return s.write(settingsKey, v) }
+// SaveSettings writes the settings. Damaged ones that they take the place of are set aside.
+func (s *Store) SaveSettings(v Settings) error { return write(s, settingsKey, v) }
 
 // Desk reads where the user left off; the zero value if nothing is known.
 func (s *Store) Desk() (Desk, error) {
@@ -45,7 +48,7 @@ func (s *Store) Desk() (Desk, error) {
 }
 
 // SaveDesk writes where the user is.
-func (s *Store) SaveDesk(v Desk) error { return s.write(deskKey, v) }
+func (s *Store) SaveDesk(v Desk) error { return write(s, deskKey, v) }
 
 func (s *Store) read(key []byte, to any) error {
 	return s.view(settingsBucket, func(b *bbolt.Bucket) error {
@@ -60,6 +63,13 @@ func (s *Store) read(key []byte, to any) error {
 	})
 }
 
-func (s *Store) write(key []byte, value any) error {
-	return s.update(settingsBucket, func(b *bbolt.Bucket) error { return encode(b, key, value) })
+func write[T any](s *Store, key []byte, value T) error {
+	return s.update(settingsBucket, func(b *bbolt.Bucket) error {
+		if old := b.Get(key); old != nil && json.Unmarshal(old, new(T)) != nil {
+			if err := b.Put(slices.Concat(key, damagedSuffix), slices.Clone(old)); err != nil {
+				return err
+			}
+		}
+		return encode(b, key, value)
+	})
 }

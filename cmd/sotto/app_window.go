@@ -27,9 +27,18 @@ func addWindow(root *cobra.Command, t terminal) {
 		Use:   "app",
 		Short: "Open the window",
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return openWindow(c.Context(), t, s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("model") {
+				if err := checkModel(s.model); err != nil {
+					return err
+				}
+			}
+			return openWindow(c.Context(), t, s)
+		},
 	}
 	driverFlag(c.Flags(), &s.driver)
+	c.Flags().StringVarP(&s.model, "model", "m", "",
+		"built-in model, or folder of a checkpoint, for this run (default: the one chosen in Settings)")
 	c.Flags().BoolVar(&s.trace, "trace", false, "tell on standard output what the windows show, for tests")
 	c.Flags().DurationVar(&s.slow, "slow", 0, "least time between two tokens, for tests")
 	for _, f := range []string{"trace", "slow"} {
@@ -45,6 +54,7 @@ func addWindow(root *cobra.Command, t terminal) {
 
 // showing is how the windows are shown.
 type showing struct {
+	model  string // "": that of the settings
 	driver string
 	trace  bool
 	slow   time.Duration
@@ -55,7 +65,7 @@ func openWindow(ctx context.Context, t terminal, s showing) error {
 	if err := checkDriver(s.driver); err != nil {
 		return err
 	}
-	o := app.LaunchOptions{Build: version(), Open: app.Options{Driver: s.driver}, Slow: s.slow}
+	o := app.LaunchOptions{Build: version(), Open: app.Options{Model: s.model, Driver: s.driver}, Slow: s.slow}
 	r, err := app.Launch(o) //nolint:contextcheck // it is ended by Run's context
 	if err != nil {
 		return err

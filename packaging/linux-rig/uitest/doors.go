@@ -36,7 +36,32 @@ func quickPrompt(p *stage) {
 	p.shot("14-quick-anew")
 	p.keys("Escape")
 	p.wait("the quick prompt to go", soon, func(s ui.Snapshot) bool { return !s.Quick.Open })
+	p.quickMovesOn()
 	p.quit()
+}
+
+// quickMovesOn moves the quick prompt into the window in the middle of an answer: the status item follows.
+func (p *stage) quickMovesOn() {
+	for range 12 {
+		p.openQuick()
+		p.write(longTask)
+		p.keys("Return")
+		p.wait("an answer that streams", patience, func(s ui.Snapshot) bool { return speaking(s.Quick) })
+		p.frozen(func() { p.xdo("key", "alt+Return") })
+		s := p.wait("the conversation in the window", soon, func(s ui.Snapshot) bool {
+			n := len(s.Chat.Messages)
+			return !s.Quick.Open && n >= 2 && s.Chat.Messages[n-2].Text == longTask+"\n"
+		})
+		if s.Chat.Streaming {
+			if !strings.HasSuffix(s.Status.Menu[0], "answers in the window") {
+				p.fail("the status item says %q", s.Status.Menu[0])
+			}
+			p.settle()
+			return
+		}
+		p.settle()
+	}
+	p.fail("the answer was always finished before anything could be done")
 }
 
 func (p *stage) openQuick() {

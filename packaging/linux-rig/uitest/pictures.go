@@ -36,7 +36,7 @@ func pictures(p *stage) {
 		})
 		if !taken {
 			p.answer(4)
-			p.keys("alt+BackSpace")
+			p.keys("shift+alt+BackSpace")
 		}
 	}
 	p.answer(4)

@@ -94,7 +94,7 @@ func (p *stage) event(r *rand.Rand) []string {
 	default:
 		keys := strings.Fields("Return Return Escape Tab BackSpace Up Down Left Right Home End shift+Return " +
 			"alt+n alt+j alt+w alt+comma alt+period alt+bracketleft alt+bracketright alt+a alt+c alt+v alt+x alt+z " +
-			"alt+r alt+BackSpace")
+			"alt+r shift+alt+BackSpace")
 		return []string{"key", keys[r.IntN(len(keys))], "sleep", "0.01"}
 	}
 }

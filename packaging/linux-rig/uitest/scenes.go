@@ -28,6 +28,9 @@ var scenes = []scene{
 	{"service", serviceCall},
 	{"service-review", serviceReview},
 	{"settings", settings},
+	{"markdown", markdown},
+	{"model-folder", modelFolder},
+	{"model-flag", modelFlag},
 	{"no-model", noModel},
 	{"damaged-store", damagedStore},
 	{"quit-while-generating", quitWhileGenerating},
@@ -250,7 +253,13 @@ func versions(p *stage) {
 func deleteAndUndo(p *stage) {
 	p.start()
 	titles := slices.Clone(p.see().Chat.Chats)
-	p.keys("alt+BackSpace")
+	p.compose("a line") // is deleted without Shift, and no conversation
+	p.keys("alt+BackSpace", "alt+a", "BackSpace")
+	p.wait("an empty composer", soon, func(s ui.Snapshot) bool { return s.Chat.Composer == "" })
+	if n := len(p.see().Chat.Chats); n != len(titles) {
+		p.fail("%d conversations after deleting a line, want %d", n, len(titles))
+	}
+	p.keys("shift+alt+BackSpace")
 	p.wait("a shorter list", soon, func(s ui.Snapshot) bool {
 		return len(s.Chat.Chats) == len(titles)-1 && s.Parts["chat.undo"][2] > 0
 	})

@@ -27,6 +27,7 @@ type stage struct {
 	program     *exec.Cmd
 	exited      chan struct{}
 	environment []string
+	arguments   []string      // more of them
 	stressed    bool          // by environment
 	slow        time.Duration // least time between two tokens: answers last, however quick the machine is
 	missing     map[string]bool
@@ -70,8 +71,8 @@ func (p *stage) start() {
 	if p.program != nil {
 		p.fail("it is already running")
 	}
-	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"), p.home, p.app,
-		"app", "--trace", "--slow", p.slow.String())
+	c := exec.CommandContext(context.Background(), filepath.Join(p.rig, "run.sh"),
+		append([]string{p.home, p.app, "app", "--trace", "--slow", p.slow.String()}, p.arguments...)...)
 	c.Env = append(append(os.Environ(), "DISPLAY="+p.x.name, "HOME="+p.user, "GOTRACEBACK=all"), p.environment...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"sotto/ui"
 )
@@ -30,11 +31,23 @@ func settings(p *stage) {
 	fill("temperature", "much")
 	p.wait("what is wrong with it", soon, func(s ui.Snapshot) bool { return len(s.Settings.Errors) == 1 })
 	fill("port", strconv.Itoa(p.freePort()))
+	p.keys("shift+Return") // breaks no line, and the keyboard goes to the next field
 	p.click("settings.api")
 	s := p.wait("the API", soon, func(s ui.Snapshot) bool { return strings.Contains(s.Settings.API, "http://") })
 	p.settle()
 	p.shot("19-settings-filled")
 	p.models(s.Settings.API[strings.Index(s.Settings.API, "http://"):])
+	first := s.Settings.API
+	port := strconv.Itoa(p.freePort())
+	fill("port", port)
+	time.Sleep(2 * time.Second)
+	if s := p.see(); s.Settings.API != first || s.Settings.Port != port {
+		p.fail("the API is at %q while port %q is typed, want it still at %q", s.Settings.API, s.Settings.Port, first)
+	}
+	p.click("settings.temperature")
+	p.wait("the API at another port", soon, func(s ui.Snapshot) bool {
+		return strings.HasSuffix(s.Settings.API, ":"+port)
+	})
 	p.click("settings.api")
 	p.wait("the end of the API", soon, func(s ui.Snapshot) bool { return !strings.Contains(s.Settings.API, "http://") })
 	fill("temperature", "0,5")
