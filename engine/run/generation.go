@@ -52,6 +52,9 @@ func (w *Worker) serve(j *job) Event {
 	if err == nil {
 		err = g.run()
 	}
+	if g.census != nil || g.times != nil {
+		w.programs.trim()
+	}
 	g.figures.Completion = len(g.sampled)
 	if n := len(g.sampled); n > 0 && slices.Contains(g.request.Stops, g.sampled[n-1]) {
 		g.figures.Completion--

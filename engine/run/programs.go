@@ -65,7 +65,7 @@ func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
 		device: d, arena: a, pack: pack, ready: map[program]compiled{}, without: c.Without,
 		model: nn.Model{Spec: c.Spec, Weights: c.Layout, State: a.Layout()},
 	}
-	size, err := mostScratch(c, a.Layout())
+	size, _, err := passMemory(c, a.Layout())
 	if err == nil {
 		err = p.grow(size)
 	}
@@ -139,6 +139,21 @@ func (c compiled) free() {
 	for _, p := range c.parts {
 		p.Free()
 	}
+}
+
+// trim frees what only diagnoses have needed, so that what was admitted stays enough for all else. Nothing may be in
+// flight.
+func (p *programs) trim() {
+	for key, x := range p.ready {
+		if key.masks || key.parts {
+			x.free()
+			delete(p.ready, key)
+		}
+	}
+	for _, b := range p.scratch[1:] { // bound by programs with masks alone
+		b.Free()
+	}
+	p.scratch = p.scratch[:1]
 }
 
 func (p *programs) free() {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"sotto/engine/gpu"
 	"sotto/engine/gpu/metal"
 	"sotto/engine/gpu/metal/sim"
@@ -107,16 +105,7 @@ func TestCompileMemory(t *testing.T) {
 // mapped is memory of the caller's with the weights at its start.
 func (b *bench) mapped(size int) gpu.Buffer {
 	b.t.Helper()
-	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|
-		unix.MAP_NORESERVE)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() {
-		if err := unix.Munmap(mem); err != nil {
-			b.t.Error(err)
-		}
-	})
+	mem := pages(b.t, size)
 	copy(mem, b.buffers[b.w].Bytes())
 	m, err := b.dev.Map(mem)
 	if err != nil {

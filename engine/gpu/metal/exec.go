@@ -14,9 +14,7 @@ import (
 type exec struct {
 	dev     *Device
 	program *gpu.Program
-	params  object // MTLBuffer of the parameter structs; none where no op has any
-	set     int    // of residency
-	bytes   int64  // of params
+	params  buffer // of the parameter structs; without memory where no op has any
 	buffers []*buffer
 	tape    *tape // nil once freed
 }
@@ -38,8 +36,7 @@ func (x *exec) Free() {
 // release gives the program back. A pool must be in place.
 func (x *exec) release() {
 	delete(x.dev.execs, x)
-	x.dev.residency.remove(x.set, x.params.id, x.bytes)
-	x.dev.objects.drop(&x.params)
+	x.dev.release(&x.params)
 	x.clear()
 }
 
@@ -53,7 +50,7 @@ func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.E
 	if err := p.Validate(); err != nil {
 		return nil, &gpu.Error{Op: "compile", Err: err}
 	}
-	x := &exec{dev: d, program: p, set: noSet}
+	x := &exec{dev: d, program: p, params: buffer{dev: d, set: noSet}}
 	err := d.objc.pooled(func() error {
 		if err := d.compile(x, bind); err != nil {
 			x.release()
@@ -157,27 +154,23 @@ func (d *Device) pipelines(p *gpu.Program) ([]ID, error) {
 	return all, nil
 }
 
-// paramAlign is what any device asks of a buffer in the constant address space.
-const paramAlign = 256
-
 // pack lays the parameter structs out in one buffer and returns where each op's starts.
 func (d *Device) pack(x *exec) ([]int64, error) {
 	ops := x.program.Ops
 	offsets := make([]int64, len(ops))
+	size := int64(0)
 	for i := range ops {
-		offsets[i] = x.bytes
-		x.bytes += (int64(len(ops[i].Params)) + paramAlign - 1) / paramAlign * paramAlign
+		offsets[i] = size
+		size += ops[i].ParamBytes()
 	}
-	if x.bytes == 0 {
+	if size == 0 {
 		return offsets, nil
 	}
-	b := &buffer{}
-	if err := d.allocate(b, x.bytes); err != nil {
+	if err := d.allocate(&x.params, size); err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	x.params, x.set = b.obj, b.set
 	for i := range ops {
-		copy(b.mem[offsets[i]:], ops[i].Params)
+		copy(x.params.mem[offsets[i]:], ops[i].Params)
 	}
 	return offsets, nil
 }

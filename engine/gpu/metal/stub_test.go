@@ -102,20 +102,26 @@ func (s *stub) Send(m *metal.Message) uintptr {
 	return uintptr(s.object())
 }
 
-// memory is address space, of which pages are only there when they are touched.
 func (s *stub) memory(size uintptr) uintptr {
-	mem, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
+	return uintptr(unsafe.Pointer(unsafe.SliceData(pages(s.t, int(size)))))
+}
+
+// pages is address space from a page of Apple silicon on, of which memory is only there where it is touched.
+func pages(t testing.TB, size int) []byte {
+	t.Helper()
+	mem, err := unix.Mmap(-1, 0, size+gpu.Page, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		s.t.Error(err)
-		return 0
+		t.Error(err)
+		return nil
 	}
-	s.t.Cleanup(func() {
+	t.Cleanup(func() {
 		if err := unix.Munmap(mem); err != nil {
-			s.t.Error(err)
+			t.Error(err)
 		}
 	})
-	return uintptr(unsafe.Pointer(&mem[0]))
+	skip := int(-uintptr(unsafe.Pointer(&mem[0])) % gpu.Page)
+	return mem[skip : skip+size : skip+size]
 }
 
 // fullSize compiles the greedy decode program of the 35B model over a stub.
@@ -160,8 +166,7 @@ func fullSize(t testing.TB) (*stub, gpu.Device, gpu.Exec, gpu.Buffer) {
 		}
 		return b
 	}
-	at := s.memory(uintptr(layout.Size()))
-	pack, err := d.Map(unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&at))), layout.Size()))
+	pack, err := d.Map(pages(t, int(layout.Size())))
 	if err != nil {
 		t.Fatal(err)
 	}
