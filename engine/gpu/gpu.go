@@ -65,8 +65,9 @@ type Device interface {
 	// reads it.
 	Map(mem []byte) (Buffer, error)
 	// Compile checks the program, fixes its stages and binds its regions. All that can fail for a reason of
-	// shape, type or missing kernels fails here.
-	Compile(p *Program, bind map[*Region]Buffer) (Exec, error)
+	// shape, type or missing kernels fails here. Where kernels are still being built it waits for those of the
+	// program; when ctx ends first, its error is returned.
+	Compile(ctx context.Context, p *Program, bind map[*Region]Buffer) (Exec, error)
 	// Submit queues one replay with the given step buffer and returns its number, counted from 1. It does not
 	// allocate and waits only when more than [MaxInFlight] submissions are unfinished.
 	Submit(x Exec, step Buffer) (uint64, error)

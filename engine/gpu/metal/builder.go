@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -138,21 +139,32 @@ func (b *builder) take() *pipeline {
 	return nil
 }
 
-// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first.
-func (b *builder) need(name string) (*pipeline, error) {
+// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first. Whoever ends ctx calls
+// wake.
+func (b *builder) need(ctx context.Context, name string) (*pipeline, error) {
 	p := b.pipelines[name]
 	if p == nil {
 		return nil, errors.New("not in the catalogue")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for p.state != ready && !b.stopped {
+	for p.state != ready && !b.stopped && ctx.Err() == nil {
 		b.changed.Wait()
 	}
-	if p.state != ready {
+	switch {
+	case p.state == ready:
+		return p, p.err
+	case b.stopped:
 		return nil, gpu.ErrClosed
 	}
-	return p, p.err
+	return nil, context.Cause(ctx)
+}
+
+// wake has whoever waits for a pipeline look at the context again.
+func (b *builder) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed.Broadcast()
 }
 
 // hurry has the pipelines of a program built first.

@@ -53,7 +53,7 @@ func TestCompileFails(t *testing.T) {
 			}
 			d := openOn(t, r, metal.Options{}, c.rule)
 			b := newBench(t, d)
-			x, err := d.Compile(b.chain(1), b.buffers)
+			x, err := d.Compile(t.Context(), b.chain(1), b.buffers)
 			var ge *gpu.Error
 			if !errors.As(err, &ge) || ge.Op != "compile" || ge.Kernel != kernel ||
 				!strings.Contains(err.Error(), c.want) {
@@ -91,12 +91,12 @@ func TestCompileMemory(t *testing.T) {
 	d := openOn(t, r, metal.Options{})
 	b := newBench(t, d)
 	r.Inject(sim.Fault{Kind: sim.AllocationFails})
-	if x, err := d.Compile(b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
+	if x, err := d.Compile(t.Context(), b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
 		t.Errorf("parameters: got %v, %v, want %v", x, err, gpu.ErrOutOfMemory)
 	}
 	b.buffers[b.w] = b.mapped(1 << 16)
 	r.Inject(sim.Fault{Kind: sim.AllocationFails})
-	if x, err := d.Compile(b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
+	if x, err := d.Compile(t.Context(), b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
 		t.Errorf("mapped memory: got %v, %v, want %v", x, err, gpu.ErrOutOfMemory)
 	}
 	b.compile(b.chain(1))
@@ -147,7 +147,7 @@ func TestPieces(t *testing.T) {
 		}
 		b.run(x, step)
 	}
-	if x, err := d.Compile(at(0, 1<<20+1), b.buffers); err == nil {
+	if x, err := d.Compile(t.Context(), at(0, 1<<20+1), b.buffers); err == nil {
 		x.Free()
 		t.Error("bound a range that no buffer can hold")
 	}

@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ func (x *exec) release() {
 func (x *exec) clear() { x.tape, x.buffers = nil, nil }
 
 // Compile checks the program, waits for its kernels and lays it out.
-func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+func (d *Device) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	if err := d.usable("compile"); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.E
 	}
 	x := &exec{dev: d, program: p, params: buffer{dev: d, set: noSet}}
 	err := d.objc.pooled(func() error {
-		if err := d.compile(x, bind); err != nil {
+		if err := d.compile(ctx, x, bind); err != nil {
 			x.release()
 			return err
 		}
@@ -70,7 +71,7 @@ func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.E
 }
 
 // compile fills x. What it leaves behind on an error, release takes away.
-func (d *Device) compile(x *exec, bind map[*gpu.Region]gpu.Buffer) error {
+func (d *Device) compile(ctx context.Context, x *exec, bind map[*gpu.Region]gpu.Buffer) error {
 	bound, err := d.bindings(x.program, bind)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (d *Device) compile(x *exec, bind map[*gpu.Region]gpu.Buffer) error {
 	if err := d.wrapRanges(x.program, bound); err != nil {
 		return err
 	}
-	pipelines, err := d.pipelines(x.program)
+	pipelines, err := d.pipelines(ctx, x.program)
 	if err != nil {
 		return err
 	}
@@ -136,13 +137,17 @@ func (d *Device) wrapRanges(p *gpu.Program, bound map[*gpu.Region]*buffer) error
 	return nil
 }
 
-// pipelines waits for the kernels of p, in the order of its ops.
-func (d *Device) pipelines(p *gpu.Program) ([]ID, error) {
+// pipelines waits for the kernels of p and returns them in the order of its ops.
+func (d *Device) pipelines(ctx context.Context, p *gpu.Program) ([]ID, error) {
 	d.builder.hurry(p)
+	defer context.AfterFunc(ctx, d.builder.wake)()
 	all := make([]ID, len(p.Ops))
 	for i := range p.Ops {
 		op := &p.Ops[i]
-		q, err := d.builder.need(op.Kernel.Name)
+		q, err := d.builder.need(ctx, op.Kernel.Name)
+		if err != nil && ctx.Err() != nil { // no kernel is to blame
+			return nil, context.Cause(ctx)
+		}
 		if threads := int(op.Simdgroups) * simdWidth; err == nil && threads > q.maxThreads {
 			err = fmt.Errorf("%d threads a threadgroup, at most %d", threads, q.maxThreads)
 		}

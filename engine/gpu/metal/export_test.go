@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"fmt"
 
 	"sotto/engine/gpu"
@@ -49,7 +50,7 @@ const (
 
 // Need waits for the pipeline of a kernel.
 func Need(d gpu.Device, name string) (string, error) {
-	p, err := d.(*Device).builder.need(name)
+	p, err := d.(*Device).builder.need(context.Background(), name)
 	if err != nil {
 		return "", err
 	}

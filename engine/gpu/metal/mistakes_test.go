@@ -137,7 +137,7 @@ func runTwice(t *testing.T, d gpu.Device) error {
 		}
 	}()
 	b := newBench(t, d)
-	x, err := d.Compile(b.mixed(), b.buffers)
+	x, err := d.Compile(t.Context(), b.mixed(), b.buffers)
 	if err != nil {
 		return err
 	}

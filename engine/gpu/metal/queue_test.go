@@ -79,7 +79,7 @@ func checkLost(t *testing.T, b *bench, x gpu.Exec, step gpu.Buffer) {
 	t.Helper()
 	_, alloc := b.dev.Alloc(16)
 	_, mapped := b.dev.Map(make([]byte, 16))
-	_, compile := b.dev.Compile(b.chain(1), b.buffers)
+	_, compile := b.dev.Compile(t.Context(), b.chain(1), b.buffers)
 	_, submit := b.dev.Submit(x, step)
 	for name, err := range map[string]error{"alloc": alloc, "map": mapped, "compile": compile, "submit": submit} {
 		if !errors.Is(err, gpu.ErrLost) {

@@ -174,7 +174,7 @@ func fullSize(t testing.TB) (*stub, gpu.Device, gpu.Exec, gpu.Buffer) {
 	for _, r := range st.Regions() {
 		arenas[r] = alloc(r.Size)
 	}
-	x, err := d.Compile(pass.Program, pass.Bind(pack, alloc(pass.Scratch.Size), arenas))
+	x, err := d.Compile(t.Context(), pass.Program, pass.Bind(pack, alloc(pass.Scratch.Size), arenas))
 	if err != nil {
 		t.Fatal(err)
 	}

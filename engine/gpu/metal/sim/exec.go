@@ -73,9 +73,11 @@ func (r *Runtime) end(c *command, f *Fault) {
 
 // pause gives up the lock for a time.
 func (r *Runtime) pause(d time.Duration) {
+	now := r.now
 	r.mu.Unlock()
 	time.Sleep(d)
 	r.mu.Lock()
+	r.now = now
 }
 
 // ill returns the fault that a command buffer meets before it does anything, if any.

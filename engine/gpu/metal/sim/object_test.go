@@ -239,7 +239,7 @@ func normProgram(t testing.TB, dev gpu.Device) (gpu.Exec, gpu.Buffer) {
 		t.Fatal(err)
 	}
 	copy(step.Bytes(), gputest.U32Bytes([]uint32{0, 1, 1}))
-	x, err := dev.Compile(&gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
+	x, err := dev.Compile(t.Context(), &gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
 		{Region: gpu.Step, Len: kernels.RingOffset},
 		{Region: act, Len: slotBytes},
 		{Region: w, Len: 128},
@@ -391,7 +391,7 @@ func TestRowClasses(t *testing.T) {
 			{Name: "four", Rows: 4, Ops: []gpu.Op{op(4, 0, 4), op(4, 4, 8)}},
 			{Name: "one", Rows: 1, Ops: []gpu.Op{op(1, 0, 4), op(1, 1, 5), op(1, 2, 6)}}, // side by side
 		} {
-			x, err := dev.Compile(p, bind)
+			x, err := dev.Compile(t.Context(), p, bind)
 			if err != nil {
 				t.Fatal(err)
 			}
