@@ -257,13 +257,19 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCloseWhileBuilding closes a device that has not built its kernels: what is under way ends, the rest is not begun.
+// TestCloseWhileBuilding closes a device that has not built its kernels: what is under way ends, the rest is not begun,
+// and what was put into the archive is there the next time.
 func TestCloseWhileBuilding(t *testing.T) {
 	r := newRuntime(t, sim.Options{})
 	begun := make(chan struct{})
 	var once sync.Once
 	opened := make(chan gpu.Device, 1)
-	d, err := metal.Open(metal.Options{Messenger: r, ArchiveDir: t.TempDir(), Progress: func(int, int) {
+	dir := t.TempDir()
+	const some = 20
+	d, err := metal.Open(metal.Options{Messenger: r, ArchiveDir: dir, Progress: func(done, _ int) {
+		if done < some {
+			return
+		}
 		once.Do(func() {
 			close(begun)
 			d := <-opened
@@ -285,12 +291,19 @@ func TestCloseWhileBuilding(t *testing.T) {
 			refused++
 		}
 	}
-	if n := r.Sent()[writeMessage]; refused == 0 || n != 0 {
-		t.Errorf("%d kernels were not built, the archive was written %d times", refused, n)
+	kept := int(r.Sent()[addMessage])
+	if n := r.Sent()[writeMessage]; refused == 0 || kept < some/2 || n != 1 {
+		t.Errorf("%d kernels were not built, %d were put into the archive, which was written %d times", refused, kept, n)
+	}
+	if added, written := session(t, sim.Options{}, dir); added != len(all)-kept || written != 1 {
+		t.Errorf("the next time %d pipelines were added, want %d, and written %d times", added, len(all)-kept, written)
+	}
+	if added, written := session(t, sim.Options{}, dir); added != 0 || written != 0 {
+		t.Errorf("then %d pipelines were added, and written %d times", added, written)
 	}
 }
 
-// TestCloseWhileSaving closes a device that is filling its archive.
+// TestCloseWhileSaving closes a device that is filling its archive: what is in it is written.
 func TestCloseWhileSaving(t *testing.T) {
 	r := newRuntime(t, sim.Options{})
 	begun := make(chan struct{})
@@ -311,7 +324,7 @@ func TestCloseWhileSaving(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := r.Sent()[addMessage]; n != 1 || r.Sent()[writeMessage] != 0 {
-		t.Errorf("%d pipelines were added, want 1, and nothing written", n)
+	if n := r.Sent()[addMessage]; n != 1 || r.Sent()[writeMessage] != 1 {
+		t.Errorf("%d pipelines were added, want 1, and the archive written", n)
 	}
 }

@@ -44,8 +44,9 @@ func TapeLength(x gpu.Exec) int { return len(x.(*exec).tape.messages) }
 
 // Bounds of the driver.
 const (
-	PieceSize = pieceSize
-	MaxSets   = maxSets
+	PieceSize    = pieceSize
+	MaxSets      = maxSets
+	KeptArchives = keptArchives
 )
 
 // Need waits for the pipeline of a kernel.
@@ -61,4 +62,9 @@ func Need(d gpu.Device, name string) (string, error) {
 func Sets(d gpu.Device) int { return len(d.(*Device).residency.sets) }
 
 // Stopping reports whether a device ends building.
-func Stopping(d gpu.Device) bool { return d.(*Device).builder.isStopped() }
+func Stopping(d gpu.Device) bool {
+	b := d.(*Device).builder
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped
+}

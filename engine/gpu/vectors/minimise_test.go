@@ -3,8 +3,8 @@
 package vectors
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"testing"
 
 	"sotto/engine/gpu"

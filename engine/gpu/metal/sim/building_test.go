@@ -173,3 +173,36 @@ func TestCloseWhileWaiting(t *testing.T) {
 		t.Errorf("%d pipelines were built before it returned", n)
 	}
 }
+
+// TestShortRunIsKept opens a model, asks and closes before all pipelines are built: what the model needs comes from the
+// archive the next time.
+func TestShortRunIsKept(t *testing.T) {
+	dir, all := t.TempDir(), len(kernels.All())
+	const add = "MTLBinaryArchive addComputePipelineFunctionsWithDescriptor:error:"
+	run := func(o sim.Options) (added int) {
+		dev, err := sim.Open(o, metal.Options{ArchiveDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := openModel(t, "qwen-tiny", engine.Options{Device: dev, Chunk: 64})
+		if _, err := ask(t, e.NewSession(), "Hello!", 3); err != nil {
+			t.Error(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		return int(dev.Runtime().Sent()[add])
+	}
+	first := run(sim.Options{Inject: slowPipelines(5 * time.Millisecond)})
+	if first < 20 || first > all/2 {
+		t.Errorf("%d of %d pipelines were kept", first, all)
+	}
+	begin := time.Now()
+	second := run(sim.Options{Inject: slowPipelines(time.Second)})
+	if second > mostBuilders {
+		t.Errorf("%d pipelines were added while the compiler takes a second each", second)
+	}
+	if d := time.Since(begin); d > 10*time.Second {
+		t.Errorf("it took %v: what the model needs was compiled again", d)
+	}
+}
