@@ -222,7 +222,11 @@ func (g *generation) pass(x compiled, n int) error {
 	return nil
 }
 
-// decode reads tokens as they come, one pass ahead of what it has read, until an end id, the limit or the caller
+// ahead is how many passes are submitted beyond the one whose token is read next: while that runs, the two behind it can
+// share a command buffer that is there before it ends. Each of them is computed in vain when a caller has enough.
+const ahead = 2
+
+// decode reads tokens as they come, some passes ahead of what it has read, until an end id, the limit or the caller
 // ends it. Nothing here allocates per token but what log-probabilities and a census ask for.
 func (g *generation) decode() error {
 	var seqs [gpu.MaxInFlight]uint64
@@ -231,7 +235,7 @@ func (g *generation) decode() error {
 	first := time.Now()
 	submitted := 1
 	for n := 0; n < submitted; n++ {
-		for submitted < min(n+2, g.limit) && !g.ended() {
+		for submitted < min(n+1+ahead, g.limit) && !g.ended() {
 			x, err := g.w.programs.exec(g.ctx, 1, key)
 			if err != nil {
 				if err = g.unless(err); err != nil {
@@ -275,7 +279,10 @@ func (g *generation) read(n int, seq uint64) (bool, error) {
 	}
 	step := g.session.device.Step()
 	r, ok := step.Record(uint32(n))
-	if !ok {
+	if !ok { // the pass has failed, perhaps after it was signalled: then it is known by now, or by the end of all
+		if err := g.w.device.Wait(context.Background(), g.last); err != nil {
+			return false, err
+		}
 		return false, fmt.Errorf("token %d is missing from the ring", n)
 	}
 	if r.Flags&kernels.RingNaN != 0 {

@@ -290,7 +290,56 @@ func TestRemoved(t *testing.T) {
 	checkLost(t, b, x, step)
 }
 
-// TestSharedCommandBuffer counts command buffers: two are in flight at most, the rest shares one until somebody waits.
+// TestSharedIsNotDelayed has two submissions share a command buffer: the first is told of while the second runs.
+func TestSharedIsNotDelayed(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(2)), b.step(benchRows)
+	b.run(x, step)
+	d.Runtime().Inject(sim.Fault{Kind: sim.SlowPass, Delay: 300 * time.Millisecond, Times: -1})
+	before := d.Runtime().Stats().CommandBuffers
+	b.submit(x, step)
+	n := b.submit(x, step)
+	b.submit(x, step)
+	if err := d.Wait(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+	if got := metal.Finished(d.Device); got != n {
+		t.Errorf("submission %d has finished when %d was waited for", got, n)
+	}
+	if got := d.Runtime().Stats().CommandBuffers - before; got != 2 {
+		t.Errorf("%d command buffers, want 2", got)
+	}
+}
+
+// TestSharedFails fails a command buffer that two submissions share, after it has signalled the first: it is told of the
+// second, and of the first from then on.
+func TestSharedFails(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(2)), b.step(benchRows)
+	b.run(x, step)
+	d.Runtime().Inject(sim.Fault{Kind: sim.Slow, Delay: 100 * time.Millisecond})
+	d.Runtime().Inject(sim.Fault{
+		Kind: sim.CommandFails, Code: 3, After: 1, Signals: true, Delay: 600 * time.Millisecond,
+	})
+	b.submit(x, step)
+	n := b.submit(x, step)
+	b.submit(x, step)
+	if err := d.Wait(t.Context(), n); err != nil {
+		t.Errorf("the first, signalled: %v", err)
+	}
+	for _, n := range []uint64{n + 1, n} {
+		var ce *metal.CommandError
+		if err := d.Wait(t.Context(), n); !errors.As(err, &ce) || ce.Code != 3 {
+			t.Errorf("submission %d: got %v, want code 3", n, err)
+		}
+	}
+	b.run(x, step)
+}
+
+// TestSharedCommandBuffer counts command buffers: one is committed at once, the next when it is full, the rest when
+// somebody waits.
 func TestSharedCommandBuffer(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{})
 	b := newBench(t, d)

@@ -109,6 +109,9 @@ func (r *Runtime) ill(q *queue, o *object) *Fault {
 
 // run executes the dispatches of a pass.
 func (r *Runtime) run(w *work, p *pass) *Fault {
+	if f := r.strikes(SlowPass, ""); f != nil {
+		r.pause(f.Delay)
+	}
 	for first := p.first; first < p.last; {
 		if d := &w.dispatches[first]; d.pipe.emulation != nil {
 			r.emulate(w, d)

@@ -19,6 +19,7 @@ const (
 	DeviceRemoved                        // the device goes away as a command buffer starts
 	WrongResult                          // a kernel that is emulated computes something else; On names it
 	Slow                                 // a command buffer takes Delay longer
+	SlowPass                             // a compute encoder's work takes Delay longer
 	SlowPipeline                         // a pipeline that no archive holds takes Delay; On names the kernel
 )
 
