@@ -28,6 +28,14 @@ func Failed(d gpu.Device) bool {
 	return n > 0 && !q.failures[n-1].told
 }
 
+// Failures is the number of failures that a device remembers.
+func Failures(d gpu.Device) int {
+	q := d.(*Device).queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.failures)
+}
+
 // Finished is the number of submissions that have finished.
 func Finished(d gpu.Device) uint64 {
 	q := d.(*Device).queue
@@ -47,6 +55,7 @@ const (
 	PieceSize    = pieceSize
 	MaxSets      = maxSets
 	KeptArchives = keptArchives
+	KeptFailures = keptFailures
 )
 
 // Need waits for the pipeline of a kernel.

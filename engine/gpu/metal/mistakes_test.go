@@ -18,6 +18,7 @@ type spoiler struct {
 	selectors map[string]metal.Sel
 	change    func(s *spoiler, m *metal.Message) (again bool) // again: sent twice
 	drop      string
+	leak      bool     // no autorelease pools
 	commands  sync.Map // command buffers
 }
 
@@ -43,6 +44,19 @@ func (s *spoiler) Send(m *metal.Message) uintptr {
 	return r
 }
 
+func (s *spoiler) PushPool() uintptr {
+	if s.leak {
+		return 0
+	}
+	return s.Runtime.PushPool()
+}
+
+func (s *spoiler) PopPool(pool uintptr) {
+	if !s.leak {
+		s.Runtime.PopPool(pool)
+	}
+}
+
 func (s *spoiler) SendAll(ms []metal.Message) {
 	for i := range ms {
 		s.Send(&ms[i])
@@ -64,6 +78,7 @@ func TestPlantedMistakes(t *testing.T) {
 		os     metal.System
 		change func(s *spoiler, m *metal.Message) bool
 		drop   string
+		leak   bool
 		want   string
 	}{
 		{name: "nothing"},
@@ -97,10 +112,14 @@ func TestPlantedMistakes(t *testing.T) {
 			_, command := s.commands.Load(m.To)
 			return command && m.Sel == s.selectors["commit"]
 		}, want: "committed twice"},
+		{name: "no pools", leak: true, want: "[MTLCommandBuffer commit]: sent with no autorelease pool"},
+		{name: "residency not asked for", drop: "requestResidency", want: "not resident"},
 		{name: "tracked memory unbound", drop: "setBuffers:offsets:withRange:", want: "not bound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := mistakes(t, c.os, &spoiler{selectors: map[string]metal.Sel{}, change: c.change, drop: c.drop})
+			got := mistakes(t, c.os, &spoiler{
+				selectors: map[string]metal.Sel{}, change: c.change, drop: c.drop, leak: c.leak,
+			})
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -386,6 +386,54 @@ func TestWaiters(t *testing.T) {
 	}
 }
 
+// TestGridsInFlight submits two replays with one step buffer, of which two rows of four are live. The grid of the first is
+// cut to these; that of the second is whole, since the first may change the record before the second runs.
+func TestGridsInFlight(t *testing.T) {
+	r := newRuntime(t, sim.Options{})
+	var grids [][3]uint
+	d := openOn(t, r, metal.Options{}, rule{
+		selector: "dispatchThreadgroups:threadsPerThreadgroup:",
+		hook: func(m *metal.Message) {
+			grids = append(grids, *(*[3]uint)(*(*unsafe.Pointer)(unsafe.Pointer(&m.Args[0]))))
+		},
+	})
+	b := newBench(t, d)
+	p := b.chain(1)
+	if len(p.Ops[0].Limits) == 0 {
+		t.Fatal("the kernel has no limit")
+	}
+	x, step := b.compile(p), b.step(2)
+	r.Inject(sim.Fault{Kind: sim.Slow, Delay: 500 * time.Millisecond})
+	b.submit(x, step)
+	b.run(x, step)
+	b.run(x, step)
+	whole := [3]uint{uint(p.Ops[0].Grid[0]), uint(p.Ops[0].Grid[1]), uint(p.Ops[0].Grid[2])}
+	if len(grids) != 3 || grids[0] == whole || grids[1] != whole || grids[2] != grids[0] {
+		t.Errorf("grids %v, want the first and the last cut, the other %v", grids, whole)
+	}
+}
+
+// TestFailuresAreForgotten lets many command buffers fail: only the last are remembered.
+func TestFailuresAreForgotten(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(1)), b.step(benchRows)
+	d.Runtime().Inject(sim.Fault{Kind: sim.CommandFails, Code: 3, Times: 5 * metal.KeptFailures})
+	for range 5 * metal.KeptFailures {
+		n := b.submit(x, step)
+		if err := d.Wait(t.Context(), n); err == nil {
+			t.Fatalf("submission %d did not fail", n)
+		}
+		if err := d.Wait(t.Context(), n); err == nil { // asked again
+			t.Fatalf("submission %d did not fail when it was asked again", n)
+		}
+	}
+	if n := metal.Failures(d.Device); n != metal.KeptFailures {
+		t.Errorf("%d failures are remembered, want %d", n, metal.KeptFailures)
+	}
+	b.run(x, step)
+}
+
 // TestSpoiltSizes lets the receiver of a dispatch change the sizes that it is given by address, as the calling
 // convention allows: the next replay is not changed by it.
 func TestSpoiltSizes(t *testing.T) {

@@ -21,6 +21,10 @@ const (
 // errNoProgress is why a device is lost that does not answer.
 var errNoProgress = fmt.Errorf("%w: no progress", gpu.ErrLost)
 
+// keptFailures is how many failures are remembered: more than there can be that nobody has been told of, since each has
+// at least one submission and Submit tells of the last one first.
+const keptFailures = 2 * gpu.MaxInFlight
+
 // failure is what befell some submissions.
 type failure struct {
 	from, to uint64

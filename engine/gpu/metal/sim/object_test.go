@@ -305,6 +305,9 @@ func TestWaits(t *testing.T) {
 	var all sync.WaitGroup
 	for v := range uintptr(4) {
 		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			defer s.r.PopPool(s.r.PushPool())
 			if got := s.send(s.event, "waitUntilSignaledValue:timeoutMS:", v, 1<<62); got != 1 {
 				t.Errorf("value %d is not there", v)
 			}

@@ -201,15 +201,16 @@ func (r *Runtime) Class(name string) metal.ID {
 func (r *Runtime) Send(m *metal.Message) uintptr {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.send(m)
+	return r.send(m, r.pooled())
 }
 
 // SendAll answers messages in order.
 func (r *Runtime) SendAll(ms []metal.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	pooled := r.pooled()
 	for i := range ms {
-		r.send(&ms[i])
+		r.send(&ms[i], pooled)
 	}
 }
 
