@@ -70,7 +70,7 @@ func (d *Device) start(o Options) error {
 	if p.tensors {
 		d.probe()
 	}
-	d.caps.Chunk = p.chunk(d.caps.Tier)
+	d.caps.Chunk = p.chunk()
 	return d.connect()
 }
 
