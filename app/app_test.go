@@ -156,8 +156,8 @@ func TestOpenRefused(t *testing.T) {
 	}
 }
 
-// TestCompilingIsTold opens a model on a device that compiles its kernels: the progress is told before the model is open,
-// and not after.
+// TestCompilingIsTold opens a model on a device that compiles its kernels: the progress is told before the model is
+// open, and not after.
 func TestCompilingIsTold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the simulated device is for Linux")

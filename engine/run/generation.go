@@ -222,8 +222,8 @@ func (g *generation) pass(x compiled, n int) error {
 	return nil
 }
 
-// ahead is how many passes are submitted beyond the one whose token is read next: while that runs, the two behind it can
-// share a command buffer that is there before it ends. Each of them is computed in vain when a caller has enough.
+// ahead is how many passes are submitted beyond the one whose token is read next: while that runs, the two behind it
+// can share a command buffer that is there before it ends. They are computed in vain when a caller has enough.
 const ahead = 2
 
 // decode reads tokens as they come, some passes ahead of what it has read, until an end id, the limit or the caller

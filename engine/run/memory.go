@@ -73,7 +73,7 @@ func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
 }
 
 // admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers, the scratch
-// memory of passes, and what a device takes beside these. What is admitted runs; a diagnosis, which takes more, may not.
+// memory of passes, and what a device takes beside these. What is admitted runs; a diagnosis takes more and may not.
 func admit(c Config, l *state.Layout) error {
 	caps := c.Device.Caps()
 	scratch, params, err := passMemory(c, l)
@@ -109,7 +109,7 @@ func passMemory(c Config, l *state.Layout) (scratch, params int64, err error) {
 			return 0, 0, err
 		}
 		scratch = max(scratch, pass.Scratch.Size)
-		params += samplers * gpu.Footprint(pass.Program.ParamBytes())
+		params += samplers * gpu.Footprint(pass.ParamBytes())
 	}
 	return scratch, params, nil
 }

@@ -93,7 +93,7 @@ func (w *Worker) loop(ctx context.Context, ready chan<- error) {
 		case <-w.ctx.Done():
 			return
 		case j := <-w.jobs:
-			j.events <- w.attend(j)
+			j.events <- w.attend(j) //nolint:contextcheck // ctx ends the opening; a job has its own
 			close(j.events)
 		}
 	}

@@ -182,8 +182,8 @@ func (b *builder) take() *pipeline {
 	return nil
 }
 
-// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first. Whoever ends ctx calls
-// wake.
+// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first. When ctx ends, wake
+// is to be called.
 func (b *builder) need(ctx context.Context, name string) (*pipeline, error) {
 	p := b.pipelines[name]
 	if p == nil {

@@ -293,7 +293,7 @@ func TestCloseWhileBuilding(t *testing.T) {
 	}
 	kept := int(r.Sent()[addMessage])
 	if n := r.Sent()[writeMessage]; refused == 0 || kept < some/2 || n != 1 {
-		t.Errorf("%d kernels were not built, %d were put into the archive, which was written %d times", refused, kept, n)
+		t.Errorf("%d kernels were not built, %d are in the archive, which was written %d times", refused, kept, n)
 	}
 	if added, written := session(t, sim.Options{}, dir); added != len(all)-kept || written != 1 {
 		t.Errorf("the next time %d pipelines were added, want %d, and written %d times", added, len(all)-kept, written)

@@ -312,8 +312,8 @@ func TestSharedIsNotDelayed(t *testing.T) {
 	}
 }
 
-// TestSharedFails fails a command buffer that two submissions share, after it has signalled the first: it is told of the
-// second, and of the first from then on.
+// TestSharedFails fails a command buffer that two submissions share, after it has signalled the first: it is told of
+// the second, and of the first from then on.
 func TestSharedFails(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{})
 	b := newBench(t, d)
@@ -386,8 +386,8 @@ func TestWaiters(t *testing.T) {
 	}
 }
 
-// TestGridsInFlight submits two replays with one step buffer, of which two rows of four are live. The grid of the first is
-// cut to these; that of the second is whole, since the first may change the record before the second runs.
+// TestGridsInFlight submits two replays with one step buffer, of which two rows of four are live. The grid of the first
+// is cut to these; that of the second is whole, since the first may change the record before the second runs.
 func TestGridsInFlight(t *testing.T) {
 	r := newRuntime(t, sim.Options{})
 	var grids [][3]uint

@@ -27,8 +27,8 @@ func slowPipelines(d time.Duration) []sim.Fault {
 // mostBuilders is how many pipelines are built at a time at most.
 const mostBuilders = 4
 
-// TestOpenWaitsForKernels opens a model while the compiler is slow: it tells of progress, and when it is open everything
-// that requests ask for usually is ready, though not all pipelines are. What the compiler can do no more is not missed.
+// TestOpenWaitsForKernels opens a model while the compiler is slow: it tells of progress, and when it is open
+// everything is ready that requests usually need, though not all pipelines are. The compiler then fails, unnoticed.
 func TestOpenWaitsForKernels(t *testing.T) {
 	var told atomic.Int64
 	dev, err := sim.Open(sim.Options{Inject: slowPipelines(5 * time.Millisecond)}, metal.Options{

@@ -130,8 +130,8 @@ func (r *Runtime) behaviour(name, key string) behaviour {
 	return nil
 }
 
-// send answers a message: the receiver, the selector and the arguments are checked before anything is played. The thread
-// is pooled if it has an autorelease pool.
+// send answers a message: the receiver, the selector and the arguments are checked before anything is played. The
+// thread is pooled if it has an autorelease pool.
 func (r *Runtime) send(m *metal.Message, pooled bool) uintptr {
 	r.stats.Messages++
 	r.now = call{}

@@ -213,8 +213,8 @@ func TestAnswersFail(t *testing.T) {
 	}
 }
 
-// TestStepsPerBuffer decodes where a step takes longer than encoding: two steps share a command buffer, and each token is
-// told as soon as it is there.
+// TestStepsPerBuffer decodes where a step takes longer than encoding: two steps share a command buffer, and each token
+// is told as soon as it is there.
 func TestStepsPerBuffer(t *testing.T) {
 	dev, err := sim.Open(sim.Options{}, metal.Options{})
 	if err != nil {

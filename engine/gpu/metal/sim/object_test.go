@@ -239,7 +239,8 @@ func normProgram(t testing.TB, dev gpu.Device) (gpu.Exec, gpu.Buffer) {
 		t.Fatal(err)
 	}
 	copy(step.Bytes(), gputest.U32Bytes([]uint32{0, 1, 1}))
-	x, err := dev.Compile(t.Context(), &gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
+	ctx := t.Context()
+	x, err := dev.Compile(ctx, &gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
 		{Region: gpu.Step, Len: kernels.RingOffset},
 		{Region: act, Len: slotBytes},
 		{Region: w, Len: 128},
