@@ -36,6 +36,9 @@ func Failures(d gpu.Device) int {
 	return len(q.failures)
 }
 
+// Taken is the number of bytes of a device's memory that are in use.
+func Taken(d gpu.Device) int64 { return d.(*Device).taken }
+
 // Finished is the number of submissions that have finished.
 func Finished(d gpu.Device) uint64 {
 	q := d.(*Device).queue

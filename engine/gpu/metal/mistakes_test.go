@@ -174,7 +174,7 @@ func runTwice(t *testing.T, d gpu.Device) error {
 func TestNothingStays(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{})
 	metal.Built(d.Device)
-	before, live := len(metal.Held(d.Device)), len(d.Runtime().Live())
+	before, live, taken := len(metal.Held(d.Device)), len(d.Runtime().Live()), metal.Taken(d.Device)
 	b := newBench(t, d)
 	x, step := b.compile(b.mixed()), b.step(benchRows)
 	var n uint64
@@ -195,6 +195,9 @@ func TestNothingStays(t *testing.T) {
 	step.Free()
 	for _, buf := range b.buffers {
 		buf.Free()
+	}
+	if got := metal.Taken(d.Device); got != taken || taken != gpu.ZeroBytes {
+		t.Errorf("%d bytes are in use, %d before", got, taken)
 	}
 	sets := metal.Sets(d.Device) // made for the first buffer of each, and kept
 	if got := len(metal.Held(d.Device)); got > before+sets {
