@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/adrg/xdg"
@@ -157,5 +159,35 @@ func TestOpenRefused(t *testing.T) {
 	}
 	if n := len(packs(t, dirs)); n != 0 {
 		t.Errorf("%d packs of nothing", n)
+	}
+}
+
+// TestCompilingIsTold opens a model on a device that compiles its kernels: the progress is told before the model is
+// open, and not after.
+func TestCompilingIsTold(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the simulated device is for Linux")
+	}
+	home(t)
+	var mu sync.Mutex
+	var last engine.Loading
+	m := open(t, Options{Driver: DriverSim, Progress: func(l engine.Loading) {
+		mu.Lock()
+		defer mu.Unlock()
+		if l.Stage == engine.StageCompiling {
+			last = l
+		}
+	}})
+	mu.Lock()
+	told := last
+	mu.Unlock()
+	if told.Done < 20 || told.Done > told.Total {
+		t.Errorf("told of %d kernels of %d", told.Done, told.Total)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if last != told {
+		t.Errorf("told of %d kernels after the model was open with %d", last.Done, told.Done)
 	}
 }

@@ -88,7 +88,7 @@ func Open(ctx context.Context, dir fs.FS, o Options) (*Engine, error) {
 	}
 	c := o.config(spec)
 	c.Layout, c.Pack = e.pack.Layout(), e.pack.Bytes()
-	e.worker, err = run.Open(c) //nolint:contextcheck // ctx ends the loading; the worker lives until it is closed
+	e.worker, err = run.Open(ctx, c)
 	if err != nil {
 		return nil, errors.Join(err, e.closePack())
 	}

@@ -209,8 +209,13 @@ func TestWhatIsAdmittedRuns(t *testing.T) {
 			})
 		}
 		for _, chunk := range []int{1, 256} {
-			refused, taken := int64(8<<20), int64(40<<20)
-			for taken-refused > 16<<10 {
+			_, err := strict(1, chunk)
+			var needs int64
+			if _, scan := fmt.Sscanf(fmt.Sprint(err), "%d MB of weights", &needs); scan != nil {
+				t.Fatalf("got %v, want a refusal with numbers", err)
+			}
+			refused, taken := needs*1e6, (needs+1)*1e6
+			for taken-refused > 32<<10 {
 				limit := (refused + taken) / 2
 				e, err := strict(limit, chunk)
 				if err != nil {
@@ -227,7 +232,7 @@ func TestWhatIsAdmittedRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := e.NewSession()
-			for _, text := range []string{"Hello!", strings.Repeat("one two three ", 200), "Hello!"} {
+			for _, text := range []string{"Hello!", strings.Repeat("one two three ", 100), "Hello!"} {
 				for _, temperature := range []float32{0, 1} {
 					r := Request{Messages: user(text), MaxTokens: 4}
 					r.Sampling = sample.Settings{Temperature: temperature, TopP: 1}

@@ -43,7 +43,7 @@ type Caps struct {
 	TierReason  string // why this tier and no faster one
 	SIMD        int    // lanes a simdgroup
 	MaxGroup    int    // simdgroups a threadgroup
-	MemoryLimit int64  // bytes that buffers may take in all; 0 if unknown
+	MemoryLimit int64  // bytes that may be taken in all, see [Footprint]; 0 if unknown
 	Chunk       int    // rows of a prompt to read at once to begin with: a guess of what takes about 100 ms
 }
 
@@ -65,8 +65,9 @@ type Device interface {
 	// reads it.
 	Map(mem []byte) (Buffer, error)
 	// Compile checks the program, fixes its stages and binds its regions. All that can fail for a reason of
-	// shape, type or missing kernels fails here.
-	Compile(p *Program, bind map[*Region]Buffer) (Exec, error)
+	// shape, type or missing kernels fails here. Where kernels are still being built it waits for those of the
+	// program; when ctx ends first, its error is returned.
+	Compile(ctx context.Context, p *Program, bind map[*Region]Buffer) (Exec, error)
 	// Submit queues one replay with the given step buffer and returns its number, counted from 1. It does not
 	// allocate and waits only when more than [MaxInFlight] submissions are unfinished.
 	Submit(x Exec, step Buffer) (uint64, error)
@@ -76,6 +77,21 @@ type Device interface {
 	// Close waits for what is in flight and frees everything. Other calls then fail with ErrClosed.
 	Close() error
 }
+
+// What a device takes beside the bytes that it is asked for: buffers and mapped memory end at a page, a program's
+// parameters lie in a buffer of their own, one op's apart from the next's, and zeroes stand for what is unbound.
+const (
+	Page       = 16 << 10
+	ParamAlign = 256
+	ZeroBytes  = 64 << 10
+)
+
+// Footprint is what memory of a size takes of a device, in bytes.
+func Footprint(size int64) int64 { return (size + Page - 1) / Page * Page }
+
+// MapFootprint is what mapped memory of a size takes of a device at most, in bytes: it may be seen through several
+// buffers, about one a GiB, of which neighbours share a page that counts twice.
+func MapFootprint(size int64) int64 { return Footprint(size) + (4+size>>29)*Page }
 
 // MaxInFlight is the number of submissions that a device queues without waiting.
 const MaxInFlight = 4

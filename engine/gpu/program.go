@@ -19,9 +19,23 @@ const (
 	MaxLimits     = 2    // grid limits of an op
 )
 
+// ParamBytes is the size of all parameter structs, each at a multiple of [ParamAlign].
+func (p *Program) ParamBytes() int64 {
+	n := int64(0)
+	for i := range p.Ops {
+		n += p.Ops[i].ParamBytes()
+	}
+	return n
+}
+
+// ParamBytes is the size of the op's parameters and of the gap behind them.
+func (op *Op) ParamBytes() int64 {
+	return (int64(len(op.Params)) + ParamAlign - 1) / ParamAlign * ParamAlign
+}
+
 // Validate checks everything that can be known without a device: that each op has the buffers and parameters
 // that its kernel names, that ranges lie inside their regions and are aligned, and that geometry and limits
-// are in bounds. Arguments may be left unbound (a zero Slice): kernels see 64 KiB of zeroes there.
+// are in bounds. Arguments may be left unbound (a zero Slice): kernels see [ZeroBytes] of zeroes there.
 func (p *Program) Validate() error {
 	if p.Rows < 1 {
 		return fmt.Errorf("program %s: %d rows", p.Name, p.Rows)

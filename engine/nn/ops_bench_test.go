@@ -59,7 +59,7 @@ func timeOps(b *testing.B, r *rig, o nn.Options) {
 	}
 	var execs []gpu.Exec
 	for _, p := range append(programs, pass.Program) {
-		x, err := r.dev.Compile(p, bind)
+		x, err := r.dev.Compile(b.Context(), p, bind)
 		if err != nil {
 			b.Fatal(err)
 		}

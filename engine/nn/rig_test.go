@@ -271,7 +271,7 @@ func (r *rig) pass(o nn.Options) *compiled {
 func (r *rig) bind(p *nn.Pass) *compiled {
 	r.t.Helper()
 	scratch := r.alloc(p.Scratch.Size)
-	x, err := r.dev.Compile(p.Program, p.Bind(r.pack, scratch, r.arena.Buffers()))
+	x, err := r.dev.Compile(r.t.Context(), p.Program, p.Bind(r.pack, scratch, r.arena.Buffers()))
 	if err != nil {
 		r.t.Fatal(err)
 	}

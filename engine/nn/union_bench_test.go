@@ -76,7 +76,7 @@ func BenchmarkUnion(b *testing.B) {
 				{Region: gpu.Step, Len: kernels.StepBytes}, h, join, order, tiles, count, codes, scales, biases, out,
 			},
 		}}}
-		if execs[i], err = dev.Compile(p, bind); err != nil {
+		if execs[i], err = dev.Compile(b.Context(), p, bind); err != nil {
 			b.Fatal(err)
 		}
 	}

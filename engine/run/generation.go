@@ -32,17 +32,16 @@ type job struct {
 // generation is one request being served.
 type generation struct {
 	*job
-	w        *Worker
-	limit    int // most tokens to sample
-	sampled  []int32
-	sampler  nn.Sampler
-	last     uint64    // newest submission
-	sent     time.Time // when it was submitted
-	figures  Figures
-	census   *nn.Census // nil: nothing is counted
-	times    *timing    // nil: nothing is measured
-	decoding bool       // the prompt has been read
-	reason   Reason
+	w       *Worker
+	limit   int // most tokens to sample
+	sampled []int32
+	sampler nn.Sampler
+	last    uint64    // newest submission
+	sent    time.Time // when it was submitted
+	figures Figures
+	census  *nn.Census // nil: nothing is counted
+	times   *timing    // nil: nothing is measured
+	reason  Reason
 }
 
 // serve runs a request and returns its last event. Whatever happens, the session is level: its record holds what
@@ -52,6 +51,9 @@ func (w *Worker) serve(j *job) Event {
 	err := g.prepare()
 	if err == nil {
 		err = g.run()
+	}
+	if g.census != nil || g.times != nil {
+		w.programs.trim()
 	}
 	g.figures.Completion = len(g.sampled)
 	if n := len(g.sampled); n > 0 && slices.Contains(g.request.Stops, g.sampled[n-1]) {
@@ -146,20 +148,26 @@ func (g *generation) prefill() error {
 		}
 		n := min(g.w.pace.rows, len(prompt)-from)
 		last := from+n == len(prompt)
+		sampler := nn.NoSampler
+		if last {
+			sampler = g.sampler
+		}
+		x, err := g.w.programs.exec(g.ctx, n, program{sampler: sampler, masks: g.census != nil})
+		if err != nil {
+			return g.unless(err)
+		}
 		if err := g.w.grow(s, from+n); err != nil {
 			return err
 		}
 		if err := step.Begin(prompt[from : from+n]); err != nil {
 			return err
 		}
-		sampler := nn.NoSampler
 		if last {
-			sampler = g.sampler
 			p := step.Params()
 			p.Step, p.Limit = 0, uint32(g.limit)
 			sample.Fill(p, g.request.Sampling, g.request.Logs)
 		}
-		if err := g.pass(n, sampler); err != nil {
+		if err := g.pass(x, n); err != nil {
 			return err
 		}
 		if err := g.w.device.Wait(context.Background(), g.last); err != nil {
@@ -177,19 +185,23 @@ func (g *generation) prefill() error {
 	return nil
 }
 
-// pass submits one replay of the program for n rows. If that is asked for it counts live neurons, and has decode, but
-// no prompt that is read row by row, run part by part; either waits for the pass.
-func (g *generation) pass(n int, s nn.Sampler) error {
+// unless forgets the error of a program that was not compiled because nobody waits for it any more.
+func (g *generation) unless(err error) error {
+	if g.ended() {
+		return nil
+	}
+	return err
+}
+
+// pass submits one replay of a program for n rows. If that is asked for it counts live neurons, and runs a program that
+// has parts part by part; either waits for the pass.
+func (g *generation) pass(x compiled, n int) error {
 	step := g.session.device.Step()
 	live := step.Params().Active != 0 // nothing is in flight while neurons are counted or times taken
-	parts := g.times != nil && g.decoding
-	x, err := g.w.programs.exec(n, program{sampler: s, masks: g.census != nil, parts: parts})
-	if err != nil {
-		return err
-	}
 	g.sent = time.Now()
 	var seq uint64
-	if parts && live {
+	var err error
+	if len(x.parts) > 0 && live {
 		seq, err = g.times.run(g.w.device, x, step.Buffer())
 	} else {
 		seq, err = g.w.device.Submit(x.Exec, step.Buffer())
@@ -210,21 +222,32 @@ func (g *generation) pass(n int, s nn.Sampler) error {
 	return nil
 }
 
-// decode reads tokens as they come, one pass ahead of what it has read, until an end id, the limit or the caller
+// ahead is how many passes are submitted beyond the one whose token is read next: while that runs, the two behind it
+// can share a command buffer that is there before it ends. They are computed in vain when a caller has enough.
+const ahead = 2
+
+// decode reads tokens as they come, some passes ahead of what it has read, until an end id, the limit or the caller
 // ends it. Nothing here allocates per token but what log-probabilities and a census ask for.
 func (g *generation) decode() error {
 	var seqs [gpu.MaxInFlight]uint64
 	seqs[0] = g.last
-	g.decoding = true
+	key := program{sampler: g.sampler, masks: g.census != nil, parts: g.times != nil}
 	first := time.Now()
 	submitted := 1
 	for n := 0; n < submitted; n++ {
-		for submitted < min(n+2, g.limit) && !g.ended() {
+		for submitted < min(n+1+ahead, g.limit) && !g.ended() {
+			x, err := g.w.programs.exec(g.ctx, 1, key)
+			if err != nil {
+				if err = g.unless(err); err != nil {
+					return err
+				}
+				break
+			}
 			// Pass k consumes token k-1, which stands at position len(Prompt)+k-1.
 			if err := g.w.grow(g.session, len(g.request.Prompt)+submitted); err != nil {
 				return err
 			}
-			if err := g.pass(1, g.sampler); err != nil {
+			if err := g.pass(x, 1); err != nil {
 				return err
 			}
 			seqs[submitted%len(seqs)] = g.last
@@ -256,7 +279,10 @@ func (g *generation) read(n int, seq uint64) (bool, error) {
 	}
 	step := g.session.device.Step()
 	r, ok := step.Record(uint32(n))
-	if !ok {
+	if !ok { // the pass has failed, perhaps after it was signalled: then it is known by now, or by the end of all
+		if err := g.w.device.Wait(context.Background(), g.last); err != nil {
+			return false, err
+		}
 		return false, fmt.Errorf("token %d is missing from the ring", n)
 	}
 	if r.Flags&kernels.RingNaN != 0 {
@@ -277,12 +303,12 @@ func (g *generation) read(n int, seq uint64) (bool, error) {
 	return r.Flags&(kernels.RingStopped|kernels.RingLimit) != 0, nil
 }
 
-// ended says whether the caller or the worker wants no more, and notes why.
+// ended says whether no more is wanted, and notes why.
 func (g *generation) ended() bool {
 	switch {
 	case g.ctx.Err() != nil && errors.Is(context.Cause(g.ctx), ErrEnough):
 		g.reason = Stopped
-	case g.ctx.Err() != nil || g.w.ctx.Err() != nil:
+	case g.ctx.Err() != nil:
 		g.reason = Cancelled
 	default:
 		return false

@@ -72,17 +72,18 @@ func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
 	})
 }
 
-// admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers and the scratch
-// memory of passes.
+// admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers, the scratch
+// memory of passes, and what a device takes beside these. What is admitted runs; a diagnosis takes more and may not.
 func admit(c Config, l *state.Layout) error {
 	caps := c.Device.Caps()
-	scratch, err := mostScratch(c, l)
+	scratch, params, err := passMemory(c, l)
 	if err != nil {
 		return err
 	}
-	need := c.Layout.Size() + scratch + int64(l.Slots)*kernels.StepBytes
+	need := gpu.MapFootprint(c.Layout.Size()) + gpu.Footprint(scratch) + params + gpu.ZeroBytes +
+		int64(l.Slots)*gpu.Footprint(kernels.StepBytes)
 	for _, r := range l.Regions() {
-		need += r.Size
+		need += gpu.Footprint(r.Size)
 	}
 	if caps.MemoryLimit > 0 && need > caps.MemoryLimit {
 		return fmt.Errorf("%d MB of weights and of state for %d tokens do not fit the %d MB that %s allows: %w",
@@ -91,19 +92,24 @@ func admit(c Config, l *state.Layout) error {
 	return nil
 }
 
-// mostScratch is the scratch memory that any pass needs, up to the widest chunk. A pass of one row may need the most:
-// it is the one that samples with the whole vocabulary at hand.
-func mostScratch(c Config, l *state.Layout) (int64, error) {
-	most, widest := int64(0), class(newPace(c).widest())
+// samplers is the number of programs that a row class has: without a sampler, and with each.
+const samplers = 3
+
+// passMemory is the scratch memory that any pass needs, up to the widest chunk, and what the parameters of all their
+// programs take. A pass of one row may need the most scratch memory: it is the one that samples with the whole
+// vocabulary at hand.
+func passMemory(c Config, l *state.Layout) (scratch, params int64, err error) {
+	widest := class(newPace(c).widest())
 	for _, rows := range classes {
 		if rows > widest {
 			break
 		}
 		pass, err := record(c, l, rows)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		most = max(most, pass.Scratch.Size)
+		scratch = max(scratch, pass.Scratch.Size)
+		params += samplers * gpu.Footprint(pass.ParamBytes())
 	}
-	return most, nil
+	return scratch, params, nil
 }

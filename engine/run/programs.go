@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 
 	"sotto/engine/gpu"
@@ -65,7 +66,7 @@ func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
 		device: d, arena: a, pack: pack, ready: map[program]compiled{}, without: c.Without,
 		model: nn.Model{Spec: c.Spec, Weights: c.Layout, State: a.Layout()},
 	}
-	size, err := mostScratch(c, a.Layout())
+	size, _, err := passMemory(c, a.Layout())
 	if err == nil {
 		err = p.grow(size)
 	}
@@ -89,20 +90,38 @@ func (p *programs) grow(size int64) error {
 	return nil
 }
 
-// exec returns the program for n rows.
-func (p *programs) exec(n int, key program) (compiled, error) {
+// prepare compiles what requests need that ask for nothing special, while chunks have no more than so many rows.
+func (p *programs) prepare(ctx context.Context, rows int) error {
+	if _, err := p.exec(ctx, rows, program{sampler: nn.NoSampler}); err != nil {
+		return err
+	}
+	for _, c := range classes {
+		if c > class(rows) {
+			break
+		}
+		for _, s := range []nn.Sampler{nn.Greedy, nn.Sampled} {
+			if _, err := p.exec(ctx, c, program{sampler: s}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exec returns the program for n rows. Where its kernels are still being built it waits for them, until ctx ends.
+func (p *programs) exec(ctx context.Context, n int, key program) (compiled, error) {
 	key.class = class(n)
 	if x, ok := p.ready[key]; ok {
 		return x, nil
 	}
-	x, err := p.compile(key)
+	x, err := p.compile(ctx, key)
 	if err == nil {
 		p.ready[key] = x
 	}
 	return x, err
 }
 
-func (p *programs) compile(key program) (compiled, error) {
+func (p *programs) compile(ctx context.Context, key program) (compiled, error) {
 	logits := nn.LastLogits
 	if key.sampler == nn.NoSampler {
 		logits = nn.NoLogits
@@ -119,11 +138,11 @@ func (p *programs) compile(key program) (compiled, error) {
 	scratch := p.scratch[len(p.scratch)-1]
 	bind := pass.Bind(p.pack, scratch, p.arena.Buffers())
 	c := compiled{pass: pass, scratch: scratch}
-	if c.Exec, err = p.device.Compile(pass.Program, bind); err != nil || !key.parts {
+	if c.Exec, err = p.device.Compile(ctx, pass.Program, bind); err != nil || !key.parts {
 		return c, err
 	}
 	for _, q := range pass.Parts() {
-		x, err := p.device.Compile(q.Program, bind)
+		x, err := p.device.Compile(ctx, q.Program, bind)
 		if err != nil {
 			c.free()
 			return c, err
@@ -139,6 +158,21 @@ func (c compiled) free() {
 	for _, p := range c.parts {
 		p.Free()
 	}
+}
+
+// trim frees what only diagnoses have needed, so that what was admitted stays enough for all else. Nothing may be in
+// flight.
+func (p *programs) trim() {
+	for key, x := range p.ready {
+		if key.masks || key.parts {
+			x.free()
+			delete(p.ready, key)
+		}
+	}
+	for _, b := range p.scratch[1:] { // bound by programs with masks alone
+		b.Free()
+	}
+	p.scratch = p.scratch[:1]
 }
 
 func (p *programs) free() {

@@ -60,13 +60,13 @@ type Worker struct {
 	failed error // set before ended closes
 }
 
-// Open allocates state and maps the weights. It returns when requests can be served; programs are compiled when a
-// request first needs them.
-func Open(c Config) (*Worker, error) {
+// Open allocates state, maps the weights and compiles what most requests need. It returns when they can be served
+// without a further wait for kernels, or when ctx ends; other programs are compiled when a request first needs them.
+func Open(ctx context.Context, c Config) (*Worker, error) {
 	w := &Worker{config: c, device: c.Device, jobs: make(chan *job), ended: make(chan struct{})}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.ctx, w.cancel = context.WithCancel(context.Background()) // ctx ends the opening, not the worker
 	ready := make(chan error)
-	go w.loop(ready)
+	go w.loop(ctx, ready)
 	if err := <-ready; err != nil {
 		<-w.ended
 		return nil, errors.Join(err, w.failed)
@@ -75,12 +75,15 @@ func Open(c Config) (*Worker, error) {
 }
 
 // loop is the only goroutine that talks to the device.
-func (w *Worker) loop(ready chan<- error) {
+func (w *Worker) loop(ctx context.Context, ready chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(w.ended)
 	defer func() { w.failed = w.free() }()
 	err := w.setUp()
+	if err == nil {
+		err = w.programs.prepare(ctx, w.pace.rows)
+	}
 	ready <- err
 	if err != nil {
 		return
@@ -90,14 +93,19 @@ func (w *Worker) loop(ready chan<- error) {
 		case <-w.ctx.Done():
 			return
 		case j := <-w.jobs:
-			j.events <- w.attend(j)
+			j.events <- w.attend(j) //nolint:contextcheck // ctx ends the opening; a job has its own
 			close(j.events)
 		}
 	}
 }
 
-// attend serves a request, on a device opened again if the last one was lost. Sessions then read their text again.
+// attend serves a request, on a device opened again if the last one was lost. Sessions then read their text again. The
+// worker's end cancels the request.
 func (w *Worker) attend(j *job) Event {
+	ctx, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	j.ctx = ctx
 	if w.lost {
 		if err := w.reopen(); err != nil {
 			return Event{Kind: Done, Err: err}

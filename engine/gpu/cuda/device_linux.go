@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	zeroBytes = 64 << 10 // what kernels may read behind an unbound argument
 	chunkRows = 256
 	warp      = 32
 )
@@ -106,7 +105,7 @@ func (d *Device) start() error {
 		TierReason:  "kernels are built without matrix code",
 		MemoryLimit: int64(total), Chunk: chunkRows,
 	}
-	return d.zeroed(&d.zero, zeroBytes)
+	return d.zeroed(&d.zero, gpu.ZeroBytes)
 }
 
 // zeroed allocates n zeroed bytes of device memory.

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -60,8 +61,8 @@ func (d *Device) discard(x *exec) error {
 	return err
 }
 
-// Compile checks the program, loads its kernels and copies its parameters to the device.
-func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+// Compile checks the program, loads its kernels and copies its parameters to the device. It waits for nothing else.
+func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	if err := d.usable("compile"); err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (b *bench) reference(n int) []float64 {
 
 func (b *bench) compile(p *gpu.Program) gpu.Exec {
 	b.t.Helper()
-	x, err := b.dev.Compile(p, b.buffers)
+	x, err := b.dev.Compile(b.t.Context(), p, b.buffers)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -503,7 +503,7 @@ func (f *far) run(size int64) []byte {
 	}
 	defer step.Free()
 	copy(step.Bytes(), liveRows(1).init)
-	x, err := f.dev.Compile(&gpu.Program{Name: f.t.Name(), Rows: 1, Ops: []gpu.Op{f.op}}, f.bind)
+	x, err := f.dev.Compile(f.t.Context(), &gpu.Program{Name: f.t.Name(), Rows: 1, Ops: []gpu.Op{f.op}}, f.bind)
 	if err != nil {
 		f.t.Fatal(err)
 	}

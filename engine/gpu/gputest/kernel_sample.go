@@ -437,7 +437,7 @@ func drawMany(t *testing.T, dev gpu.Device, logits []float32, p kernels.StepPara
 	step := rig.alloc(kernels.StepBytes)
 	defer step.Free()
 	copy(step.Bytes(), rig.step)
-	x, err := dev.Compile(&rig.prog, bind)
+	x, err := dev.Compile(t.Context(), &rig.prog, bind)
 	if err != nil {
 		t.Fatal(err)
 	}

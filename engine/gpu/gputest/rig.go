@@ -113,7 +113,7 @@ func (r *Rig) Run() {
 	}
 	step := r.alloc(kernels.StepBytes + guardBytes)
 	defer step.Free()
-	x, err := r.dev.Compile(&r.prog, bind)
+	x, err := r.dev.Compile(r.t.Context(), &r.prog, bind)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (f *fake) kernel(name string, args ...kernels.Arg) kernels.Launch {
 	}
 }
 
-func (f *fake) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+func (f *fake) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	return &recorded{p, bind}, p.Validate()
 }
 

@@ -89,7 +89,7 @@ func checkMap(t *testing.T, dev gpu.Device) {
 	// Nothing may write to it.
 	b.w.Size = int64(len(mem))
 	p.Ops[0].Args[3] = gpu.Slice{Region: b.w, Off: pageBytes, Len: benchBytes}
-	if x, err := dev.Compile(p, b.buffers); err == nil {
+	if x, err := dev.Compile(t.Context(), p, b.buffers); err == nil {
 		x.Free()
 		t.Error("compiled a program that writes to mapped memory")
 	}

@@ -94,7 +94,7 @@ func checkCompileRefused(t *testing.T, dev gpu.Device) {
 		t.Run(c.name, func(t *testing.T) {
 			p := b.chain(2)
 			c.spoil(p)
-			x, err := dev.Compile(p, b.buffers)
+			x, err := dev.Compile(t.Context(), p, b.buffers)
 			var ge *gpu.Error
 			if !errors.As(err, &ge) || ge.Op != "compile" || ge.Kernel != c.kernel {
 				t.Errorf("got %v, want an error of compiling that blames %q", err, c.kernel)
@@ -108,14 +108,14 @@ func checkCompileRefused(t *testing.T, dev gpu.Device) {
 		p := b.chain(1)
 		p.Ops[0].Args[1].Region = stranger
 		bind := map[*gpu.Region]gpu.Buffer{b.w: b.buffers[b.w], b.act: b.buffers[b.act], stranger: b.buffers[b.act]}
-		if _, err := dev.Compile(p, bind); err == nil {
+		if _, err := dev.Compile(t.Context(), p, bind); err == nil {
 			t.Error("compiled, though stages cannot know of the overlap")
 		}
 	})
 	t.Run("buffer that is too small", func(t *testing.T) {
 		p := b.chain(1)
 		bind := map[*gpu.Region]gpu.Buffer{b.w: b.buffers[b.w], b.act: b.alloc(b.act.Size - 1)}
-		if _, err := dev.Compile(p, bind); err == nil {
+		if _, err := dev.Compile(t.Context(), p, bind); err == nil {
 			t.Error("compiled against a buffer that is smaller than its region")
 		}
 	})
@@ -166,7 +166,7 @@ func checkClosed(t *testing.T, dev gpu.Device) {
 	}
 	_, alloc := dev.Alloc(16)
 	_, mapped := dev.Map(page(pageBytes))
-	_, compile := dev.Compile(b.chain(1), b.buffers)
+	_, compile := dev.Compile(t.Context(), b.chain(1), b.buffers)
 	_, submit := dev.Submit(x, step)
 	for name, err := range map[string]error{"alloc": alloc, "map": mapped, "compile": compile, "submit": submit} {
 		if !errors.Is(err, gpu.ErrClosed) {

@@ -116,7 +116,7 @@ func oneNorm(t *testing.T, d *Device) (*exec, gpu.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := d.Compile(p, map[*gpu.Region]gpu.Buffer{all: buf})
+	x, err := d.Compile(t.Context(), p, map[*gpu.Region]gpu.Buffer{all: buf})
 	if err != nil {
 		t.Fatal(err)
 	}

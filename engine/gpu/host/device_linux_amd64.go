@@ -57,7 +57,7 @@ func open(o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	zero, err := unix.Mmap(-1, 0, zeroBytes, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	zero, err := unix.Mmap(-1, 0, gpu.ZeroBytes, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("zero page: %w", err), lib.close())
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -64,8 +65,8 @@ func (d *Device) discard(x *exec) {
 	x.block, x.ops = nil, nil
 }
 
-// Compile checks the program against the library and the buffers, and packs it.
-func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+// Compile checks the program against the library and the buffers, and packs it. It waits for nothing.
+func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	if d.isClosed() {
 		return nil, &gpu.Error{Op: "compile", Err: gpu.ErrClosed}
 	}

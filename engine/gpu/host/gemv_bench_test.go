@@ -66,7 +66,7 @@ func benchGemv(b *testing.B, threads int, g kernels.Gemv) {
 		args = append(args, arena.add(b, fmt.Sprintf("y%d", i), make([]byte, 2*g.Rows*g.N)))
 		p.Ops = append(p.Ops, gpu.Op{Launch: l, Args: args})
 	}
-	exec, err := dev.Compile(p, arena.bind)
+	exec, err := dev.Compile(b.Context(), p, arena.bind)
 	if err != nil {
 		b.Fatal(err)
 	}

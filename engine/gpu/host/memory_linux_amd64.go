@@ -10,11 +10,6 @@ import (
 	"sotto/engine/gpu"
 )
 
-const (
-	allocAlign = 16 << 10
-	zeroBytes  = 64 << 10 // what kernels may read behind an unbound argument
-)
-
 // buffer is anonymous memory of the driver, or memory of the caller that the device only reads.
 type buffer struct {
 	dev    *Device
@@ -55,7 +50,7 @@ func (d *Device) Alloc(size int64) (gpu.Buffer, error) {
 
 // anonymous maps size zeroed bytes at a multiple of 16 KiB: mem lies inside block, which is to be unmapped.
 func anonymous(size int64) (mem, block []byte, err error) {
-	block, err = unix.Mmap(-1, 0, int(size+allocAlign), unix.PROT_READ|unix.PROT_WRITE,
+	block, err = unix.Mmap(-1, 0, int(size+gpu.Page), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if errors.Is(err, unix.ENOMEM) {
 		err = errors.Join(gpu.ErrOutOfMemory, err)
@@ -63,7 +58,7 @@ func anonymous(size int64) (mem, block []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	off := -uintptr(unsafe.Pointer(unsafe.SliceData(block))) % allocAlign
+	off := -uintptr(unsafe.Pointer(unsafe.SliceData(block))) % gpu.Page
 	return block[off : off+uintptr(size) : off+uintptr(size)], block, nil
 }
 

@@ -59,7 +59,7 @@ func benchSample(b *testing.B, n int, p kernels.StepParams) {
 	}
 	add(s.Process, step, logits, part, stats, lists)
 	add(s.Final, step, logits, part, stats, lists)
-	exec, err := dev.Compile(prog, arena.bind)
+	exec, err := dev.Compile(b.Context(), prog, arena.bind)
 	if err != nil {
 		b.Fatal(err)
 	}

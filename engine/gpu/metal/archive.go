@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // archive is a file of compiled pipelines. It is only ever a saving of time: whatever is wrong with it, it is thrown
@@ -19,9 +20,13 @@ type archive struct {
 	path   string // "": none
 	obj    object // MTLBinaryArchive
 	loaded bool   // from the file
+	added  int    // pipelines that the file lacks
 }
 
-const archiveSuffix = ".metalarchive"
+const (
+	archiveSuffix = ".metalarchive"
+	keptArchives  = 4 // of other sources, systems and GPUs: other versions of the program may be in use
+)
 
 // archiveName names the file for these sources, this system and this GPU, so that another's is never taken.
 func archiveName(libraries map[string]*library, s System, name string) string {
@@ -45,6 +50,7 @@ func (b *builder) openArchive(dir, name string) {
 	if err == nil {
 		if err = b.newArchive(b.archive.path); err == nil {
 			b.archive.loaded = true
+			b.touch()
 			return
 		}
 		b.log.Warn("archive of pipelines is damaged", slog.Any("error", err))
@@ -59,13 +65,32 @@ func (b *builder) openArchive(dir, name string) {
 	}
 }
 
-// clean removes archives of other sources, systems and GPUs.
+// touch notes that the archive is in use. It is no harm if that fails: an archive that is taken for old is made again.
+func (b *builder) touch() {
+	now := time.Now()
+	if err := os.Chtimes(b.archive.path, now, now); err != nil {
+		b.log.Warn("archive of pipelines looks unused", slog.Any("error", err))
+	}
+}
+
+// clean removes archives of other sources, systems and GPUs, and what is left of writing some, but for those that were
+// used last.
 func (b *builder) clean(dir, name string) {
-	old, err := filepath.Glob(filepath.Join(dir, "*"+archiveSuffix+"*"))
-	for _, path := range old {
-		if filepath.Base(path) != name {
-			err = errors.Join(err, os.Remove(path))
+	all, err := filepath.Glob(filepath.Join(dir, "*"+archiveSuffix+"*"))
+	used := map[string]time.Time{}
+	for _, path := range all {
+		if filepath.Base(path) == name {
+			continue
 		}
+		info, failed := os.Stat(path)
+		if failed != nil { // another process is cleaning too
+			continue
+		}
+		used[path] = info.ModTime()
+	}
+	old := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return used[b].Compare(used[a]) })
+	for _, path := range old[min(keptArchives, len(old)):] {
+		err = errors.Join(err, remove(path))
 	}
 	if err != nil {
 		b.log.Warn("old archives of pipelines stay", slog.Any("error", err))
@@ -90,26 +115,20 @@ func (b *builder) newArchive(path string) error {
 	return nil
 }
 
-// save adds what the archive lacks and writes it, if that is anything.
-func (b *builder) save() {
-	if b.archive.path == "" {
+// add puts a pipeline that was built into the archive. One worker does so at a time. A pool must be in place.
+func (b *builder) add(p *pipeline) {
+	defer b.objects.drop(&p.descriptor)
+	if err := b.objc.tryBool(archiveAdd, b.archive.obj.id, uintptr(p.descriptor.id)); err != nil {
+		b.log.Warn("pipeline is not kept", slog.String("kernel", p.name), slog.Any("error", err))
 		return
 	}
-	added := 0
-	for _, p := range b.order {
-		if b.isStopped() {
-			return
-		}
-		if !p.missed || p.err != nil {
-			continue
-		}
-		if err := b.archivePipeline(p); err != nil {
-			b.log.Warn("pipeline is not kept", slog.String("kernel", p.name), slog.Any("error", err))
-			continue
-		}
-		added++
-	}
-	if added == 0 {
+	b.archive.added++
+}
+
+// save writes the archive if there is anything new in it: all that was added so far, so that a short run saves time
+// for the next one too.
+func (b *builder) save() {
+	if b.archive.added == 0 {
 		return
 	}
 	if err := b.write(); err != nil {
@@ -117,18 +136,9 @@ func (b *builder) save() {
 	}
 }
 
-func (b *builder) archivePipeline(p *pipeline) error {
-	d, err := b.descriptor(p)
-	if err != nil {
-		return err
-	}
-	defer b.objects.drop(&d)
-	return b.objc.tryBool(archiveAdd, b.archive.obj.id, uintptr(d.id))
-}
-
-// write replaces the file as a whole.
+// write replaces the file as a whole. Of several processes the last one wins.
 func (b *builder) write() error {
-	fresh := b.archive.path + ".new"
+	fresh := fmt.Sprintf("%s.%d.new", b.archive.path, os.Getpid())
 	if err := b.objc.tryBool(archiveWrite, b.archive.obj.id, uintptr(b.objc.url(fresh))); err != nil {
 		return errors.Join(err, remove(fresh))
 	}

@@ -3,9 +3,12 @@
 package metal_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"sotto/engine/gpu/metal"
 	"sotto/engine/gpu/metal/sim"
@@ -61,16 +64,60 @@ func TestArchive(t *testing.T) {
 	if added, written := session(t, sim.Options{}, dir); added != 0 || written != 0 {
 		t.Errorf("second time: %d pipelines added, written %d times", added, written)
 	}
-	// Another system has another file; the old one goes.
+	// Another system has another file, beside the old one.
 	if added, _ := session(t, sim.Options{OS: systems()[1]}, dir); added != all {
 		t.Errorf("another system: %d pipelines added, want %d", added, all)
 	}
-	second := files(t, dir)
-	if len(second) != 1 || second[0] == first[0] {
-		t.Errorf("got files %v after %v, want another one", second, first)
+	if second := files(t, dir); len(second) != 2 || !slices.Contains(second, first[0]) {
+		t.Errorf("got files %v after %v, want one more", second, first)
+	}
+	if added, _ := session(t, sim.Options{}, dir); added != 0 {
+		t.Errorf("the first system again: %d pipelines added", added)
 	}
 	if added, _ := session(t, sim.Options{OS: systems()[1], GPU: sim.M2}, dir); added != all {
 		t.Errorf("another GPU: %d pipelines added, want %d", added, all)
+	}
+}
+
+// TestArchivesOfOthers keeps the archives of other versions that were used last, and no more of them; what is left of
+// writing counts as one.
+func TestArchivesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	session(t, sim.Options{}, dir)
+	mine := files(t, dir)[0]
+	age := func(name string, d time.Duration) {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 * metal.KeptArchives {
+		age(fmt.Sprintf("version%d.metalarchive", i), time.Duration(i)*time.Hour)
+	}
+	age("version1.metalarchive.12.new", 90*time.Minute)
+	age(filepath.Base(mine), 1000*time.Hour)
+	session(t, sim.Options{}, dir)
+	want := []string{
+		filepath.Base(mine), "version0.metalarchive", "version1.metalarchive", "version1.metalarchive.12.new",
+		"version2.metalarchive",
+	}
+	var got []string
+	for _, path := range files(t, dir) {
+		got = append(got, filepath.Base(path))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// What is used is not old.
+	if info, err := os.Stat(mine); err != nil || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("the archive in use looks unused: %v, %v", info.ModTime(), err)
 	}
 }
 
@@ -139,16 +186,15 @@ func TestArchiveFails(t *testing.T) {
 		{name: "cannot be described", rules: []rule{{selector: "new", times: 1}}},
 		{name: "cannot be written", fault: sim.Fault{Kind: sim.ArchiveFails, On: "write"}},
 		{name: "nothing can be added", fault: sim.Fault{Kind: sim.ArchiveFails, On: "add", Times: -1}},
-		{name: "a pipeline cannot be described again", rules: []rule{
-			{selector: "new", after: len(kernels.All()) + 50, times: 1}, // all have been described once, and libraries
-		}, left: 1},
 		{name: "lost on writing", rules: []rule{{selector: "serializeToURL:error:", answer: 1}}},
 		{name: "old ones cannot go", prepare: func(t *testing.T, dir string) string {
-			if err := os.MkdirAll(filepath.Join(dir, "old.metalarchive", "full"), 0o700); err != nil {
-				t.Fatal(err)
+			for i := range metal.KeptArchives + 1 {
+				if err := os.MkdirAll(filepath.Join(dir, fmt.Sprint(i, ".metalarchive"), "full"), 0o700); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return dir
-		}, left: 2},
+		}, left: metal.KeptArchives + 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -170,7 +216,7 @@ func TestArchiveFails(t *testing.T) {
 
 // TestArchiveFolderInTheWay has a folder where the archive should be, or where it is written first.
 func TestArchiveFolderInTheWay(t *testing.T) {
-	for _, suffix := range []string{"", ".new"} {
+	for _, suffix := range []string{"", fmt.Sprintf(".%d.new", os.Getpid())} {
 		dir := t.TempDir()
 		session(t, sim.Options{}, dir)
 		path := files(t, dir)[0]

@@ -236,7 +236,7 @@ func (b *bench) mixed() *gpu.Program {
 
 func (b *bench) compile(p *gpu.Program) gpu.Exec {
 	b.t.Helper()
-	x, err := b.dev.Compile(p, b.buffers)
+	x, err := b.dev.Compile(b.t.Context(), p, b.buffers)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package metal
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"sotto/engine/gpu"
@@ -12,8 +11,7 @@ const (
 	// storage is MTLResourceStorageModeShared with MTLResourceHazardTrackingModeUntracked: one memory for both
 	// sides, and the driver orders accesses itself.
 	storage   = 0x100
-	zeroBytes = 64 << 10 // what kernels may read behind an unbound argument
-	pieceSize = 1 << 30  // bytes of a piece, where no single range needs more
+	pieceSize = 1 << 30 // bytes of a piece, where no single range needs more
 )
 
 // buffer is a Metal buffer, or memory of the caller that the device only reads, in pieces.
@@ -24,6 +22,7 @@ type buffer struct {
 	obj    object // MTLBuffer; none of mapped memory
 	set    int    // of residency
 	pieces []piece
+	taken  int64  // bytes of the device's memory
 	last   uint64 // submission that used it as a step buffer
 }
 
@@ -36,6 +35,10 @@ func (b *buffer) Free() {
 		return
 	}
 	b.dev.queue.drain()
+	delete(b.dev.buffers, b)
+	if !b.mapped {
+		b.dev.live -= b.Size()
+	}
 	_ = b.dev.objc.pooled(func() error { // f returns no error
 		b.dev.release(b)
 		return nil
@@ -44,32 +47,29 @@ func (b *buffer) Free() {
 
 // release gives a buffer back. A pool must be in place.
 func (d *Device) release(b *buffer) {
-	delete(d.buffers, b)
-	if b.mapped {
-		for i := range b.pieces {
-			d.unwrap(&b.pieces[i])
-		}
-	} else {
-		d.live -= int64(len(b.mem))
+	for i := range b.pieces {
+		p := &b.pieces[i]
+		d.residency.remove(p.set, p.obj.id, p.size())
+		d.objects.drop(&p.obj)
+	}
+	if !b.mapped {
 		d.residency.remove(b.set, b.obj.id, int64(len(b.mem)))
 		d.objects.drop(&b.obj)
 	}
+	d.take(b, -b.taken)
 	b.mem, b.pieces = nil, nil
 }
 
-func (d *Device) unwrap(p *piece) {
-	d.wrapped -= p.size()
-	d.residency.remove(p.set, p.obj.id, p.size())
-	d.objects.drop(&p.obj)
+// take counts what a buffer takes of the device's memory, beyond what it has been counted for.
+func (d *Device) take(b *buffer, n int64) {
+	b.taken += n
+	d.taken += n
 }
 
 // Alloc returns zeroed memory, aligned to a page.
 func (d *Device) Alloc(size int64) (gpu.Buffer, error) {
 	if err := d.usable("alloc"); err != nil {
 		return nil, err
-	}
-	if err := d.admit(size); err != nil {
-		return nil, &gpu.Error{Op: "alloc", Err: err}
 	}
 	b := &buffer{dev: d, set: noSet}
 	if err := d.objc.pooled(func() error { return d.allocate(b, size) }); err != nil {
@@ -88,15 +88,24 @@ func (d *Device) admit(size int64) error {
 	case size > d.maxBuffer:
 		return fmt.Errorf("%d bytes, a buffer of this device has at most %d: %w", size, d.maxBuffer,
 			gpu.ErrOutOfMemory)
-	case size > d.caps.MemoryLimit-d.live-d.wrapped:
-		return fmt.Errorf("%d bytes with %d in use and a limit of %d: %w", size, d.live+d.wrapped,
-			d.caps.MemoryLimit, gpu.ErrOutOfMemory)
 	}
-	return nil
+	return d.room(size)
 }
 
-// allocate makes the memory of b. Metal clears it.
+// room refuses what is beyond the device's memory.
+func (d *Device) room(size int64) error {
+	if gpu.Footprint(size) <= d.caps.MemoryLimit-d.taken {
+		return nil
+	}
+	return fmt.Errorf("%d bytes with %d in use and a limit of %d: %w", size, d.taken, d.caps.MemoryLimit,
+		gpu.ErrOutOfMemory)
+}
+
+// allocate makes the memory of b. Metal clears it. A pool must be in place.
 func (d *Device) allocate(b *buffer, size int64) error {
+	if err := d.admit(size); err != nil {
+		return err
+	}
 	b.obj = d.objects.keep(d.objc.object(deviceBuffer, d.device.id, uintptr(size), storage), "MTLBuffer", "")
 	if b.obj.id == 0 {
 		return fmt.Errorf("%d bytes: %w", size, gpu.ErrOutOfMemory)
@@ -108,6 +117,7 @@ func (d *Device) allocate(b *buffer, size int64) error {
 	}
 	b.mem = unsafe.Slice((*byte)(p), size)
 	b.set = d.residency.add(b.obj.id, size)
+	d.take(b, gpu.Footprint(size))
 	return nil
 }
 
@@ -117,16 +127,16 @@ func (d *Device) Map(mem []byte) (gpu.Buffer, error) {
 	if err := d.usable("map"); err != nil {
 		return nil, err
 	}
-	size, page := int64(len(mem)), int64(os.Getpagesize())
-	if size == 0 || int64(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))%page != 0 {
+	size := int64(len(mem))
+	if size == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%gpu.Page != 0 {
 		return nil, &gpu.Error{Op: "map", Err: fmt.Errorf("%d bytes at an address that is not a multiple of %d",
-			size, page)}
+			size, gpu.Page)}
 	}
-	if size > d.caps.MemoryLimit-d.live-d.wrapped {
-		return nil, &gpu.Error{Op: "map", Err: fmt.Errorf("%d bytes with %d in use and a limit of %d: %w", size,
-			d.live+d.wrapped, d.caps.MemoryLimit, gpu.ErrOutOfMemory)}
+	if err := d.room(size); err != nil {
+		return nil, &gpu.Error{Op: "map", Err: err}
 	}
 	b := &buffer{dev: d, mem: mem, mapped: true}
+	d.take(b, gpu.Footprint(size))
 	d.buffers[b] = struct{}{}
 	return b, nil
 }
@@ -139,7 +149,7 @@ func (d *Device) wrap(b *buffer, ranges []span) error {
 			open = append(open, r)
 		}
 	}
-	pieces, err := cut(open, int64(os.Getpagesize()), min(pieceSize, d.maxBuffer), d.maxBuffer)
+	pieces, err := cut(open, gpu.Page, min(pieceSize, d.maxBuffer), d.maxBuffer)
 	if err != nil {
 		return err
 	}
@@ -151,10 +161,19 @@ func (d *Device) wrap(b *buffer, ranges []span) error {
 		}
 		p := piece{span: s, obj: d.objects.keep(id, "MTLBuffer", "mapped")}
 		p.set = d.residency.add(id, s.size())
-		d.wrapped += s.size()
 		b.pieces = append(b.pieces, p)
 	}
+	d.take(b, max(b.wrapped()-b.taken, 0))
 	return nil
+}
+
+// wrapped is the size of all pieces; pages that lie in two count twice.
+func (b *buffer) wrapped() int64 {
+	n := int64(0)
+	for i := range b.pieces {
+		n += b.pieces[i].size()
+	}
+	return n
 }
 
 // Live is the number of bytes that Alloc has handed out and Free has not taken back.

@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -26,7 +27,11 @@ type builder struct {
 	mu      sync.Mutex
 	changed sync.Cond // a pipeline is ready, or the builder stops
 	urgent  []*pipeline
-	next    int // in order
+	built   []*pipeline // and not in the archive
+	adding  bool        // to the archive
+	next    int         // in order
+	behind  int         // being built that nobody waited for when they were begun
+	most    int         // of these
 	stopped bool
 	tell    sync.Mutex // calls of progress
 	done    int
@@ -74,7 +79,9 @@ const maxBuilders = 4
 
 func (b *builder) start() {
 	var workers sync.WaitGroup
-	for range min(maxBuilders, runtime.NumCPU()) {
+	n := min(maxBuilders, runtime.NumCPU())
+	b.most = max(n-1, 1) // one is free for what somebody waits for
+	for range n {
 		workers.Go(b.work)
 	}
 	go func() {
@@ -91,19 +98,45 @@ func (b *builder) start() {
 func (b *builder) work() {
 	for {
 		p := b.take()
-		if p == nil {
+		switch {
+		case p == nil:
 			return
+		case p.state == ready:
+			b.keep(p)
+		default:
+			b.make(p)
 		}
-		err := b.objc.pooled(func() error { return b.build(p) })
-		if err != nil {
-			b.log.Warn("kernel does not compile", slog.String("kernel", p.name), slog.Any("error", err))
-		}
-		b.mu.Lock()
-		p.state, p.err = ready, err
-		b.changed.Broadcast()
-		b.mu.Unlock()
-		b.report()
 	}
+}
+
+// make builds a pipeline.
+func (b *builder) make(p *pipeline) {
+	err := b.objc.pooled(func() error { return b.build(p) })
+	if err != nil {
+		b.log.Warn("kernel does not compile", slog.String("kernel", p.name), slog.Any("error", err))
+	}
+	b.mu.Lock()
+	p.state, p.err = ready, err
+	if p.behind {
+		b.behind--
+	}
+	if p.descriptor.id != 0 {
+		b.built = append(b.built, p)
+	}
+	b.changed.Broadcast()
+	b.mu.Unlock()
+	b.report()
+}
+
+// keep puts a pipeline into the archive.
+func (b *builder) keep(p *pipeline) {
+	_ = b.objc.pooled(func() error { // f returns no error
+		b.add(p)
+		return nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.adding = false
 }
 
 func (b *builder) report() {
@@ -115,7 +148,7 @@ func (b *builder) report() {
 	}
 }
 
-// take returns the next pipeline to build, or nil.
+// take returns the next pipeline to build or, if nobody waits for one, to put into the archive; or nil.
 func (b *builder) take() *pipeline {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,11 +157,22 @@ func (b *builder) take() *pipeline {
 		switch {
 		case len(b.urgent) > 0:
 			p, b.urgent = b.urgent[0], b.urgent[1:]
-		case b.next < len(b.order):
+		case len(b.built) > 0 && !b.adding:
+			p, b.built = b.built[0], b.built[1:]
+			b.adding = true
+			return p
+		case b.next == len(b.order):
+			return nil
+		case b.behind == b.most:
+			b.changed.Wait()
+			continue
+		default:
 			p = b.order[b.next]
 			b.next++
-		default:
-			return nil
+			if p.state == waiting {
+				p.behind = true
+				b.behind++
+			}
 		}
 		if p.state == waiting {
 			p.state = building
@@ -138,21 +182,32 @@ func (b *builder) take() *pipeline {
 	return nil
 }
 
-// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first.
-func (b *builder) need(name string) (*pipeline, error) {
+// need waits for the pipeline of a kernel. Those of a program should be asked for by hurry first. When ctx ends, wake
+// is to be called.
+func (b *builder) need(ctx context.Context, name string) (*pipeline, error) {
 	p := b.pipelines[name]
 	if p == nil {
 		return nil, errors.New("not in the catalogue")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for p.state != ready && !b.stopped {
+	for p.state != ready && !b.stopped && ctx.Err() == nil {
 		b.changed.Wait()
 	}
-	if p.state != ready {
+	switch {
+	case p.state == ready:
+		return p, p.err
+	case b.stopped:
 		return nil, gpu.ErrClosed
 	}
-	return p, p.err
+	return nil, context.Cause(ctx)
+}
+
+// wake has whoever waits for a pipeline look at the context again.
+func (b *builder) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed.Broadcast()
 }
 
 // hurry has the pipelines of a program built first.
@@ -164,23 +219,19 @@ func (b *builder) hurry(p *gpu.Program) {
 			b.urgent = append(b.urgent, q)
 		}
 	}
+	b.changed.Broadcast()
 }
 
 // finish writes the archive and gives up what only building needs.
 func (b *builder) finish() {
-	if !b.isStopped() {
-		b.save()
+	b.save()
+	for _, p := range b.order {
+		b.objects.drop(&p.descriptor)
 	}
 	for _, l := range b.libraries {
 		b.objects.drop(&l.obj)
 	}
 	b.objects.drop(&b.archive.obj)
-}
-
-func (b *builder) isStopped() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.stopped
 }
 
 // stop ends building after what is being built now.

@@ -65,8 +65,9 @@ func (d *Device) choose() (profile, error) {
 }
 
 // chunk is how many rows of a prefill take at most about 100 ms: an estimate from peak rates and a third of them
-// reached, for a model of 3 billion active parameters. A power of four times 16 fills a row class.
-func (p profile) chunk(tier string) int {
+// reached, for a model of 3 billion active parameters. The tier makes no difference: no kernel multiplies matrices by
+// tensor operations yet.
+func (p profile) chunk() int {
 	rows := 16
 	switch {
 	case strings.HasSuffix(p.name, "Ultra"):
@@ -78,9 +79,6 @@ func (p profile) chunk(tier string) int {
 	}
 	if p.family >= familyM3 {
 		rows *= 2
-	}
-	if tier == tierTensor {
-		rows *= 4
 	}
 	return rows
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"sotto/engine/gpu"
 	"sotto/engine/gpu/metal"
 	"sotto/engine/gpu/metal/sim"
@@ -55,7 +53,7 @@ func TestCompileFails(t *testing.T) {
 			}
 			d := openOn(t, r, metal.Options{}, c.rule)
 			b := newBench(t, d)
-			x, err := d.Compile(b.chain(1), b.buffers)
+			x, err := d.Compile(t.Context(), b.chain(1), b.buffers)
 			var ge *gpu.Error
 			if !errors.As(err, &ge) || ge.Op != "compile" || ge.Kernel != kernel ||
 				!strings.Contains(err.Error(), c.want) {
@@ -93,12 +91,12 @@ func TestCompileMemory(t *testing.T) {
 	d := openOn(t, r, metal.Options{})
 	b := newBench(t, d)
 	r.Inject(sim.Fault{Kind: sim.AllocationFails})
-	if x, err := d.Compile(b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
+	if x, err := d.Compile(t.Context(), b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
 		t.Errorf("parameters: got %v, %v, want %v", x, err, gpu.ErrOutOfMemory)
 	}
 	b.buffers[b.w] = b.mapped(1 << 16)
 	r.Inject(sim.Fault{Kind: sim.AllocationFails})
-	if x, err := d.Compile(b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
+	if x, err := d.Compile(t.Context(), b.chain(1), b.buffers); !errors.Is(err, gpu.ErrOutOfMemory) {
 		t.Errorf("mapped memory: got %v, %v, want %v", x, err, gpu.ErrOutOfMemory)
 	}
 	b.compile(b.chain(1))
@@ -107,16 +105,7 @@ func TestCompileMemory(t *testing.T) {
 // mapped is memory of the caller's with the weights at its start.
 func (b *bench) mapped(size int) gpu.Buffer {
 	b.t.Helper()
-	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|
-		unix.MAP_NORESERVE)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() {
-		if err := unix.Munmap(mem); err != nil {
-			b.t.Error(err)
-		}
-	})
+	mem := pages(b.t, size)
 	copy(mem, b.buffers[b.w].Bytes())
 	m, err := b.dev.Map(mem)
 	if err != nil {
@@ -158,7 +147,7 @@ func TestPieces(t *testing.T) {
 		}
 		b.run(x, step)
 	}
-	if x, err := d.Compile(at(0, 1<<20+1), b.buffers); err == nil {
+	if x, err := d.Compile(t.Context(), at(0, 1<<20+1), b.buffers); err == nil {
 		x.Free()
 		t.Error("bound a range that no buffer can hold")
 	}
@@ -268,13 +257,19 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCloseWhileBuilding closes a device that has not built its kernels: what is under way ends, the rest is not begun.
+// TestCloseWhileBuilding closes a device that has not built its kernels: what is under way ends, the rest is not begun,
+// and what was put into the archive is there the next time.
 func TestCloseWhileBuilding(t *testing.T) {
 	r := newRuntime(t, sim.Options{})
 	begun := make(chan struct{})
 	var once sync.Once
 	opened := make(chan gpu.Device, 1)
-	d, err := metal.Open(metal.Options{Messenger: r, ArchiveDir: t.TempDir(), Progress: func(int, int) {
+	dir := t.TempDir()
+	const some = 20
+	d, err := metal.Open(metal.Options{Messenger: r, ArchiveDir: dir, Progress: func(done, _ int) {
+		if done < some {
+			return
+		}
 		once.Do(func() {
 			close(begun)
 			d := <-opened
@@ -296,12 +291,19 @@ func TestCloseWhileBuilding(t *testing.T) {
 			refused++
 		}
 	}
-	if n := r.Sent()[writeMessage]; refused == 0 || n != 0 {
-		t.Errorf("%d kernels were not built, the archive was written %d times", refused, n)
+	kept := int(r.Sent()[addMessage])
+	if n := r.Sent()[writeMessage]; refused == 0 || kept < some/2 || n != 1 {
+		t.Errorf("%d kernels were not built, %d are in the archive, which was written %d times", refused, kept, n)
+	}
+	if added, written := session(t, sim.Options{}, dir); added != len(all)-kept || written != 1 {
+		t.Errorf("the next time %d pipelines were added, want %d, and written %d times", added, len(all)-kept, written)
+	}
+	if added, written := session(t, sim.Options{}, dir); added != 0 || written != 0 {
+		t.Errorf("then %d pipelines were added, and written %d times", added, written)
 	}
 }
 
-// TestCloseWhileSaving closes a device that is filling its archive.
+// TestCloseWhileSaving closes a device that is filling its archive: what is in it is written.
 func TestCloseWhileSaving(t *testing.T) {
 	r := newRuntime(t, sim.Options{})
 	begun := make(chan struct{})
@@ -322,7 +324,7 @@ func TestCloseWhileSaving(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := r.Sent()[addMessage]; n != 1 || r.Sent()[writeMessage] != 0 {
-		t.Errorf("%d pipelines were added, want 1, and nothing written", n)
+	if n := r.Sent()[addMessage]; n != 1 || r.Sent()[writeMessage] != 1 {
+		t.Errorf("%d pipelines were added, want 1, and the archive written", n)
 	}
 }

@@ -17,7 +17,7 @@ type Device struct {
 	device    object
 	maxBuffer int64
 	caps      gpu.Caps
-	zero      object // MTLBuffer that is never written
+	zero      buffer // never written: what is unbound
 	builder   *builder
 	queue     *queue
 	residency *residency
@@ -25,7 +25,7 @@ type Device struct {
 	buffers map[*buffer]struct{}
 	execs   map[*exec]struct{}
 	live    int64 // bytes that Alloc has handed out
-	wrapped int64 // bytes of pieces of mapped memory
+	taken   int64 // bytes of the device's memory: of these, of mapped memory and of the driver's own
 	closed  bool
 }
 
@@ -70,7 +70,7 @@ func (d *Device) start(o Options) error {
 	if p.tensors {
 		d.probe()
 	}
-	d.caps.Chunk = p.chunk(d.caps.Tier)
+	d.caps.Chunk = p.chunk()
 	return d.connect()
 }
 
@@ -82,7 +82,7 @@ func (d *Device) connect() error {
 	}
 	d.queue = q
 	d.residency = newResidency(d)
-	d.residency.add(d.zero.id, zeroBytes)
+	d.residency.add(d.zero.obj.id, gpu.ZeroBytes)
 	return nil
 }
 
@@ -142,16 +142,17 @@ func (d *Device) end() {
 	}
 	clear(d.execs)
 	clear(d.buffers)
-	d.live, d.wrapped = 0, 0
+	d.live, d.taken = 0, 0
 	d.objects.close()
 }
 
 // newZero makes the buffer behind unbound arguments.
 func (d *Device) newZero() error {
-	id := d.objc.object(deviceBuffer, d.device.id, zeroBytes, storage)
-	d.zero = d.objects.keep(id, "MTLBuffer", "zero")
-	if d.zero.id == 0 {
+	id := d.objc.object(deviceBuffer, d.device.id, gpu.ZeroBytes, storage)
+	d.zero.obj = d.objects.keep(id, "MTLBuffer", "zero")
+	if d.zero.obj.id == 0 {
 		return gpu.ErrOutOfMemory
 	}
+	d.take(&d.zero, gpu.ZeroBytes)
 	return nil
 }

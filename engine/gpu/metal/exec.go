@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,9 +15,7 @@ import (
 type exec struct {
 	dev     *Device
 	program *gpu.Program
-	params  object // MTLBuffer of the parameter structs; none where no op has any
-	set     int    // of residency
-	bytes   int64  // of params
+	params  buffer // of the parameter structs; without memory where no op has any
 	buffers []*buffer
 	tape    *tape // nil once freed
 }
@@ -38,24 +37,23 @@ func (x *exec) Free() {
 // release gives the program back. A pool must be in place.
 func (x *exec) release() {
 	delete(x.dev.execs, x)
-	x.dev.residency.remove(x.set, x.params.id, x.bytes)
-	x.dev.objects.drop(&x.params)
+	x.dev.release(&x.params)
 	x.clear()
 }
 
 func (x *exec) clear() { x.tape, x.buffers = nil, nil }
 
 // Compile checks the program, waits for its kernels and lays it out.
-func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+func (d *Device) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	if err := d.usable("compile"); err != nil {
 		return nil, err
 	}
 	if err := p.Validate(); err != nil {
 		return nil, &gpu.Error{Op: "compile", Err: err}
 	}
-	x := &exec{dev: d, program: p, set: noSet}
+	x := &exec{dev: d, program: p, params: buffer{dev: d, set: noSet}}
 	err := d.objc.pooled(func() error {
-		if err := d.compile(x, bind); err != nil {
+		if err := d.compile(ctx, x, bind); err != nil {
 			x.release()
 			return err
 		}
@@ -73,7 +71,7 @@ func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.E
 }
 
 // compile fills x. What it leaves behind on an error, release takes away.
-func (d *Device) compile(x *exec, bind map[*gpu.Region]gpu.Buffer) error {
+func (d *Device) compile(ctx context.Context, x *exec, bind map[*gpu.Region]gpu.Buffer) error {
 	bound, err := d.bindings(x.program, bind)
 	if err != nil {
 		return err
@@ -82,7 +80,7 @@ func (d *Device) compile(x *exec, bind map[*gpu.Region]gpu.Buffer) error {
 	if err := d.wrapRanges(x.program, bound); err != nil {
 		return err
 	}
-	pipelines, err := d.pipelines(x.program)
+	pipelines, err := d.pipelines(ctx, x.program)
 	if err != nil {
 		return err
 	}
@@ -139,13 +137,17 @@ func (d *Device) wrapRanges(p *gpu.Program, bound map[*gpu.Region]*buffer) error
 	return nil
 }
 
-// pipelines waits for the kernels of p, in the order of its ops.
-func (d *Device) pipelines(p *gpu.Program) ([]ID, error) {
+// pipelines waits for the kernels of p and returns them in the order of its ops.
+func (d *Device) pipelines(ctx context.Context, p *gpu.Program) ([]ID, error) {
 	d.builder.hurry(p)
+	defer context.AfterFunc(ctx, d.builder.wake)()
 	all := make([]ID, len(p.Ops))
 	for i := range p.Ops {
 		op := &p.Ops[i]
-		q, err := d.builder.need(op.Kernel.Name)
+		q, err := d.builder.need(ctx, op.Kernel.Name)
+		if err != nil && ctx.Err() != nil { // no kernel is to blame
+			return nil, context.Cause(ctx)
+		}
 		if threads := int(op.Simdgroups) * simdWidth; err == nil && threads > q.maxThreads {
 			err = fmt.Errorf("%d threads a threadgroup, at most %d", threads, q.maxThreads)
 		}
@@ -157,27 +159,23 @@ func (d *Device) pipelines(p *gpu.Program) ([]ID, error) {
 	return all, nil
 }
 
-// paramAlign is what any device asks of a buffer in the constant address space.
-const paramAlign = 256
-
 // pack lays the parameter structs out in one buffer and returns where each op's starts.
 func (d *Device) pack(x *exec) ([]int64, error) {
 	ops := x.program.Ops
 	offsets := make([]int64, len(ops))
+	size := int64(0)
 	for i := range ops {
-		offsets[i] = x.bytes
-		x.bytes += (int64(len(ops[i].Params)) + paramAlign - 1) / paramAlign * paramAlign
+		offsets[i] = size
+		size += ops[i].ParamBytes()
 	}
-	if x.bytes == 0 {
+	if size == 0 {
 		return offsets, nil
 	}
-	b := &buffer{}
-	if err := d.allocate(b, x.bytes); err != nil {
+	if err := d.allocate(&x.params, size); err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	x.params, x.set = b.obj, b.set
 	for i := range ops {
-		copy(b.mem[offsets[i]:], ops[i].Params)
+		copy(x.params.mem[offsets[i]:], ops[i].Params)
 	}
 	return offsets, nil
 }

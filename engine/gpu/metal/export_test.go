@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"context"
 	"fmt"
 
 	"sotto/engine/gpu"
@@ -27,6 +28,17 @@ func Failed(d gpu.Device) bool {
 	return n > 0 && !q.failures[n-1].told
 }
 
+// Failures is the number of failures that a device remembers.
+func Failures(d gpu.Device) int {
+	q := d.(*Device).queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.failures)
+}
+
+// Taken is the number of bytes of a device's memory that are in use.
+func Taken(d gpu.Device) int64 { return d.(*Device).taken }
+
 // Finished is the number of submissions that have finished.
 func Finished(d gpu.Device) uint64 {
 	q := d.(*Device).queue
@@ -43,13 +55,15 @@ func TapeLength(x gpu.Exec) int { return len(x.(*exec).tape.messages) }
 
 // Bounds of the driver.
 const (
-	PieceSize = pieceSize
-	MaxSets   = maxSets
+	PieceSize    = pieceSize
+	MaxSets      = maxSets
+	KeptArchives = keptArchives
+	KeptFailures = keptFailures
 )
 
 // Need waits for the pipeline of a kernel.
 func Need(d gpu.Device, name string) (string, error) {
-	p, err := d.(*Device).builder.need(name)
+	p, err := d.(*Device).builder.need(context.Background(), name)
 	if err != nil {
 		return "", err
 	}
@@ -60,4 +74,9 @@ func Need(d gpu.Device, name string) (string, error) {
 func Sets(d gpu.Device) int { return len(d.(*Device).residency.sets) }
 
 // Stopping reports whether a device ends building.
-func Stopping(d gpu.Device) bool { return d.(*Device).builder.isStopped() }
+func Stopping(d gpu.Device) bool {
+	b := d.(*Device).builder
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped
+}

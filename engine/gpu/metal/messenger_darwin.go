@@ -2,7 +2,6 @@ package metal
 
 import (
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -11,17 +10,13 @@ import (
 
 // runtimeMessenger is the Objective-C runtime of the process.
 type runtimeMessenger struct {
+	*plain
 	sys       System
-	msgSend   uintptr // objc_msgSend
 	getClass  uintptr // objc_getClass
 	register  uintptr // sel_registerName
 	push, pop uintptr // objc_autoreleasePoolPush, objc_autoreleasePoolPop
 	device    uintptr // MTLCreateSystemDefaultDevice
-	calls     sync.Pool
 }
-
-// call is the registers of a message: receiver, selector, arguments.
-type call [2 + MaxArguments]uintptr
 
 // system loads the frameworks. They stay loaded for as long as the process runs.
 func system() (Messenger, error) {
@@ -37,13 +32,13 @@ func system() (Messenger, error) {
 	if r.sys, err = parseSystem(version, build); err != nil {
 		return nil, err
 	}
-	r.calls.New = func() any { return new(call) }
+	var msgSend uintptr
 	for _, lib := range []struct {
 		path    string
 		symbols map[string]*uintptr
 	}{
 		{"/usr/lib/libobjc.A.dylib", map[string]*uintptr{
-			"objc_msgSend": &r.msgSend, "objc_getClass": &r.getClass, "sel_registerName": &r.register,
+			"objc_msgSend": &msgSend, "objc_getClass": &r.getClass, "sel_registerName": &r.register,
 			"objc_autoreleasePoolPush": &r.push, "objc_autoreleasePoolPop": &r.pop,
 		}},
 		{"/System/Library/Frameworks/Foundation.framework/Foundation", nil},
@@ -63,6 +58,7 @@ func system() (Messenger, error) {
 			}
 		}
 	}
+	r.plain = newPlain(msgSend)
 	return r, nil
 }
 
@@ -79,28 +75,6 @@ func named(fn uintptr, name string) uintptr {
 	b := append([]byte(name), 0)
 	pin.Pin(&b[0])
 	v, _, _ := purego.SyscallN(fn, uintptr(unsafe.Pointer(&b[0])))
-	return v
-}
-
-func (r *runtimeMessenger) Send(m *Message) uintptr {
-	c := r.calls.Get().(*call)
-	v := r.sendIn(c, m)
-	r.calls.Put(c)
-	return v
-}
-
-func (r *runtimeMessenger) SendAll(ms []Message) {
-	c := r.calls.Get().(*call)
-	for i := range ms {
-		r.sendIn(c, &ms[i])
-	}
-	r.calls.Put(c)
-}
-
-func (r *runtimeMessenger) sendIn(c *call, m *Message) uintptr {
-	c[0], c[1] = uintptr(m.To), uintptr(m.Sel)
-	n := 2 + copy(c[2:], m.Args[:m.Count])
-	v, _, _ := purego.SyscallN(r.msgSend, c[:n]...)
 	return v
 }
 

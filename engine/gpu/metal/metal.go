@@ -6,7 +6,9 @@
 // All memory is shared, no resource is tracked by Metal: barriers inside an encoder and fences between encoders
 // order the work. Objects are kept in one table and released on one path. A command buffer that fails fails every
 // submission up to the last one made before the failure was told, by Wait or by Submit; what is submitted after
-// that runs, unless the device is lost. The driver knows nothing of models.
+// that runs, unless the device is lost. A submission that shares its command buffer with a later one counts as finished
+// when the device has signalled it; if the buffer fails after that, waits say so from then on. The driver knows nothing
+// of models.
 package metal
 
 import (

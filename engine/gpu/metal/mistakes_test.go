@@ -18,6 +18,7 @@ type spoiler struct {
 	selectors map[string]metal.Sel
 	change    func(s *spoiler, m *metal.Message) (again bool) // again: sent twice
 	drop      string
+	leak      bool     // no autorelease pools
 	commands  sync.Map // command buffers
 }
 
@@ -43,6 +44,19 @@ func (s *spoiler) Send(m *metal.Message) uintptr {
 	return r
 }
 
+func (s *spoiler) PushPool() uintptr {
+	if s.leak {
+		return 0
+	}
+	return s.Runtime.PushPool()
+}
+
+func (s *spoiler) PopPool(pool uintptr) {
+	if !s.leak {
+		s.Runtime.PopPool(pool)
+	}
+}
+
 func (s *spoiler) SendAll(ms []metal.Message) {
 	for i := range ms {
 		s.Send(&ms[i])
@@ -64,6 +78,7 @@ func TestPlantedMistakes(t *testing.T) {
 		os     metal.System
 		change func(s *spoiler, m *metal.Message) bool
 		drop   string
+		leak   bool
 		want   string
 	}{
 		{name: "nothing"},
@@ -97,10 +112,14 @@ func TestPlantedMistakes(t *testing.T) {
 			_, command := s.commands.Load(m.To)
 			return command && m.Sel == s.selectors["commit"]
 		}, want: "committed twice"},
+		{name: "no pools", leak: true, want: "[MTLCommandBuffer commit]: sent with no autorelease pool"},
+		{name: "residency not asked for", drop: "requestResidency", want: "not resident"},
 		{name: "tracked memory unbound", drop: "setBuffers:offsets:withRange:", want: "not bound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := mistakes(t, c.os, &spoiler{selectors: map[string]metal.Sel{}, change: c.change, drop: c.drop})
+			got := mistakes(t, c.os, &spoiler{
+				selectors: map[string]metal.Sel{}, change: c.change, drop: c.drop, leak: c.leak,
+			})
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -137,13 +156,13 @@ func runTwice(t *testing.T, d gpu.Device) error {
 		}
 	}()
 	b := newBench(t, d)
-	x, err := d.Compile(b.mixed(), b.buffers)
+	x, err := d.Compile(t.Context(), b.mixed(), b.buffers)
 	if err != nil {
 		return err
 	}
 	step := b.step(benchRows)
 	var n uint64
-	for range 2 {
+	for range 3 { // the last two share a command buffer
 		if n, err = d.Submit(x, step); err != nil {
 			return err
 		}
@@ -155,7 +174,7 @@ func runTwice(t *testing.T, d gpu.Device) error {
 func TestNothingStays(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{})
 	metal.Built(d.Device)
-	before, live := len(metal.Held(d.Device)), len(d.Runtime().Live())
+	before, live, taken := len(metal.Held(d.Device)), len(d.Runtime().Live()), metal.Taken(d.Device)
 	b := newBench(t, d)
 	x, step := b.compile(b.mixed()), b.step(benchRows)
 	var n uint64
@@ -176,6 +195,9 @@ func TestNothingStays(t *testing.T) {
 	step.Free()
 	for _, buf := range b.buffers {
 		buf.Free()
+	}
+	if got := metal.Taken(d.Device); got != taken || taken != gpu.ZeroBytes {
+		t.Errorf("%d bytes are in use, %d before", got, taken)
 	}
 	sets := metal.Sets(d.Device) // made for the first buffer of each, and kept
 	if got := len(metal.Held(d.Device)); got > before+sets {

@@ -27,10 +27,11 @@ type pipeline struct {
 	name       string
 	lib        *library
 	state      state
+	behind     bool   // nobody waited for it when it was begun
 	obj        object // MTLComputePipelineState
 	maxThreads int    // a threadgroup
 	err        error
-	missed     bool // the archive does not have it
+	descriptor object // until it is in the archive, which lacks it
 }
 
 // build makes a pipeline. A pool must be in place.
@@ -40,7 +41,7 @@ func (b *builder) build(p *pipeline) error {
 		return err
 	}
 	defer b.objects.drop(&descriptor)
-	id, err := b.state(p, descriptor.id)
+	id, found, err := b.state(descriptor.id)
 	if err != nil {
 		return err
 	}
@@ -49,19 +50,23 @@ func (b *builder) build(p *pipeline) error {
 	if width := int(b.objc.send(pipelineWidth, id)); width != simdWidth {
 		return fmt.Errorf("compiled for %d lanes a simdgroup, want %d", width, simdWidth)
 	}
+	if !found && b.archive.path != "" {
+		p.descriptor, descriptor = descriptor, object{}
+	}
 	return nil
 }
 
-// state takes the pipeline from the archive, or compiles it.
-func (b *builder) state(p *pipeline, descriptor ID) (ID, error) {
+// state takes a pipeline from the archive, or compiles it.
+func (b *builder) state(descriptor ID) (id ID, found bool, err error) {
 	if b.archive.loaded {
 		b.objc.send(descriptorArchives, descriptor, uintptr(b.objc.list(b.archive.obj.id)))
-		if id, err := b.objc.try(devicePipeline, b.device, uintptr(descriptor), failOnMiss, 0); err == nil {
-			return id, nil
+		if id, err = b.objc.try(devicePipeline, b.device, uintptr(descriptor), failOnMiss, 0); err == nil {
+			return id, true, nil
 		}
+		b.objc.send(descriptorArchives, descriptor, 0)
 	}
-	p.missed = true
-	return b.objc.try(devicePipeline, b.device, uintptr(descriptor), 0, 0)
+	id, err = b.objc.try(devicePipeline, b.device, uintptr(descriptor), 0, 0)
+	return id, false, err
 }
 
 // descriptor describes a pipeline; it is the caller's.

@@ -61,7 +61,7 @@ func (d *Device) runProbe() error {
 		regions[name], buffers[r] = r, b
 	}
 	fillProbe(buffers[regions["a"]].Bytes(), buffers[regions["b"]].Bytes())
-	x, err := d.Compile(probeProgram(regions), buffers)
+	x, err := d.Compile(context.Background(), probeProgram(regions), buffers)
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,13 @@ import (
 
 const (
 	maxCommandBuffers = 16 // alive at a time: more than there can be
-	ahead             = 2  // command buffers that the device has; what comes beyond them waits to share one
+	stepsPerBuffer    = 2  // submissions that share a command buffer while the device has another to run
 )
 
 // queue carries submissions to the device. A submission is encoded at once. Its command buffer is committed at once
-// too while the device has fewer than two; otherwise it takes in what is submitted meanwhile, until one finishes or
-// somebody waits for it. Nothing here allocates once it has had as many waiters as it will have at a time.
+// too if the device has none; otherwise it takes in what is submitted meanwhile, until it is full, the device has run
+// all others, or somebody waits for it. Each submission signals its end, so that sharing delays nobody. Nothing here
+// allocates once it has had as many waiters as it will have at a time.
 type queue struct {
 	objc    *objc
 	objects *objects
@@ -78,7 +79,7 @@ func (q *queue) submit(x *exec, step *buffer) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return q.leave(x, step, q.encode(x, step, settled))
+	return q.leave(x, step, q.encode(x, step, q.submitted+1, settled))
 }
 
 // enter waits for room. It reports whether nothing in flight uses the step buffer.
@@ -99,8 +100,9 @@ func (q *queue) enter(step *buffer) (settled bool, err error) {
 	return step.last <= q.done, nil
 }
 
-// encode writes the program's messages into the open command buffer, as an encoder of its own.
-func (q *queue) encode(x *exec, step *buffer, settled bool) error {
+// encode writes the program's messages into the open command buffer, as an encoder of its own, and the signal that says
+// that submission n has run.
+func (q *queue) encode(x *exec, step *buffer, n uint64, settled bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	o := q.objc
@@ -123,6 +125,7 @@ func (q *queue) encode(x *exec, step *buffer, settled bool) error {
 	o.m.SendAll(x.tape.messages)
 	o.send(encodeUpdateFence, encoder, uintptr(q.fence.id))
 	o.send(encodeEnd, encoder)
+	o.send(commandSignal, q.open.cmd.id, uintptr(q.event.id), uintptr(n))
 	return nil
 }
 
@@ -156,7 +159,7 @@ func (q *queue) leave(x *exec, step *buffer, err error) (uint64, error) {
 	case spoilt:
 		q.failures[len(q.failures)-1].to = q.submitted
 		q.discard()
-	case q.n < ahead || q.wanted >= q.open.first:
+	case q.n == 0 || q.open.last-q.open.first+1 == stepsPerBuffer || q.wanted >= q.open.first:
 		q.commit()
 	}
 	return q.submitted, nil
@@ -171,7 +174,6 @@ func (q *queue) commit() {
 	defer runtime.UnlockOSThread()
 	pool := q.objc.m.PushPool()
 	defer q.objc.m.PopPool(pool)
-	q.objc.send(commandSignal, q.open.cmd.id, uintptr(q.event.id), uintptr(q.open.last))
 	q.objc.send(commandCommit, q.open.cmd.id)
 	q.push()
 }

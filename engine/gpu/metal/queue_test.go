@@ -79,7 +79,7 @@ func checkLost(t *testing.T, b *bench, x gpu.Exec, step gpu.Buffer) {
 	t.Helper()
 	_, alloc := b.dev.Alloc(16)
 	_, mapped := b.dev.Map(make([]byte, 16))
-	_, compile := b.dev.Compile(b.chain(1), b.buffers)
+	_, compile := b.dev.Compile(t.Context(), b.chain(1), b.buffers)
 	_, submit := b.dev.Submit(x, step)
 	for name, err := range map[string]error{"alloc": alloc, "map": mapped, "compile": compile, "submit": submit} {
 		if !errors.Is(err, gpu.ErrLost) {
@@ -290,7 +290,56 @@ func TestRemoved(t *testing.T) {
 	checkLost(t, b, x, step)
 }
 
-// TestSharedCommandBuffer counts command buffers: two are in flight at most, the rest shares one until somebody waits.
+// TestSharedIsNotDelayed has two submissions share a command buffer: the first is told of while the second runs.
+func TestSharedIsNotDelayed(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(2)), b.step(benchRows)
+	b.run(x, step)
+	d.Runtime().Inject(sim.Fault{Kind: sim.SlowPass, Delay: 300 * time.Millisecond, Times: -1})
+	before := d.Runtime().Stats().CommandBuffers
+	b.submit(x, step)
+	n := b.submit(x, step)
+	b.submit(x, step)
+	if err := d.Wait(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+	if got := metal.Finished(d.Device); got != n {
+		t.Errorf("submission %d has finished when %d was waited for", got, n)
+	}
+	if got := d.Runtime().Stats().CommandBuffers - before; got != 2 {
+		t.Errorf("%d command buffers, want 2", got)
+	}
+}
+
+// TestSharedFails fails a command buffer that two submissions share, after it has signalled the first: it is told of
+// the second, and of the first from then on.
+func TestSharedFails(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(2)), b.step(benchRows)
+	b.run(x, step)
+	d.Runtime().Inject(sim.Fault{Kind: sim.Slow, Delay: 100 * time.Millisecond})
+	d.Runtime().Inject(sim.Fault{
+		Kind: sim.CommandFails, Code: 3, After: 1, Signals: true, Delay: 600 * time.Millisecond,
+	})
+	b.submit(x, step)
+	n := b.submit(x, step)
+	b.submit(x, step)
+	if err := d.Wait(t.Context(), n); err != nil {
+		t.Errorf("the first, signalled: %v", err)
+	}
+	for _, n := range []uint64{n + 1, n} {
+		var ce *metal.CommandError
+		if err := d.Wait(t.Context(), n); !errors.As(err, &ce) || ce.Code != 3 {
+			t.Errorf("submission %d: got %v, want code 3", n, err)
+		}
+	}
+	b.run(x, step)
+}
+
+// TestSharedCommandBuffer counts command buffers: one is committed at once, the next when it is full, the rest when
+// somebody waits.
 func TestSharedCommandBuffer(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{})
 	b := newBench(t, d)
@@ -335,6 +384,54 @@ func TestWaiters(t *testing.T) {
 	if n := metal.Finished(d.Device); n != 50 {
 		t.Errorf("%d submissions finished, want 50", n)
 	}
+}
+
+// TestGridsInFlight submits two replays with one step buffer, of which two rows of four are live. The grid of the first
+// is cut to these; that of the second is whole, since the first may change the record before the second runs.
+func TestGridsInFlight(t *testing.T) {
+	r := newRuntime(t, sim.Options{})
+	var grids [][3]uint
+	d := openOn(t, r, metal.Options{}, rule{
+		selector: "dispatchThreadgroups:threadsPerThreadgroup:",
+		hook: func(m *metal.Message) {
+			grids = append(grids, *(*[3]uint)(*(*unsafe.Pointer)(unsafe.Pointer(&m.Args[0]))))
+		},
+	})
+	b := newBench(t, d)
+	p := b.chain(1)
+	if len(p.Ops[0].Limits) == 0 {
+		t.Fatal("the kernel has no limit")
+	}
+	x, step := b.compile(p), b.step(2)
+	r.Inject(sim.Fault{Kind: sim.Slow, Delay: 500 * time.Millisecond})
+	b.submit(x, step)
+	b.run(x, step)
+	b.run(x, step)
+	whole := [3]uint{uint(p.Ops[0].Grid[0]), uint(p.Ops[0].Grid[1]), uint(p.Ops[0].Grid[2])}
+	if len(grids) != 3 || grids[0] == whole || grids[1] != whole || grids[2] != grids[0] {
+		t.Errorf("grids %v, want the first and the last cut, the other %v", grids, whole)
+	}
+}
+
+// TestFailuresAreForgotten lets many command buffers fail: only the last are remembered.
+func TestFailuresAreForgotten(t *testing.T) {
+	d := openSim(t, sim.Options{}, metal.Options{})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(1)), b.step(benchRows)
+	d.Runtime().Inject(sim.Fault{Kind: sim.CommandFails, Code: 3, Times: 5 * metal.KeptFailures})
+	for range 5 * metal.KeptFailures {
+		n := b.submit(x, step)
+		if err := d.Wait(t.Context(), n); err == nil {
+			t.Fatalf("submission %d did not fail", n)
+		}
+		if err := d.Wait(t.Context(), n); err == nil { // asked again
+			t.Fatalf("submission %d did not fail when it was asked again", n)
+		}
+	}
+	if n := metal.Failures(d.Device); n != metal.KeptFailures {
+		t.Errorf("%d failures are remembered, want %d", n, metal.KeptFailures)
+	}
+	b.run(x, step)
 }
 
 // TestSpoiltSizes lets the receiver of a dispatch change the sizes that it is given by address, as the calling

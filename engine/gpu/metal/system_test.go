@@ -43,18 +43,17 @@ func TestChunk(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		family int
-		tier   string
 		want   int
 	}{
-		{"Apple M1", familyM1, tierSimdgroup, 16},
-		{"Apple M2 Pro", familyM1 + 1, tierSimdgroup, 32},
-		{"Apple M1 Ultra", familyM1, tierSimdgroup, 128},
-		{"Apple M4 Max", familyM3, tierSimdgroup, 128},
-		{"Apple M5", familyM5, tierTensor, 128},
-		{"Apple M5 Max", familyM5, tierSimdgroup, 128},
+		{"Apple M1", familyM1, 16},
+		{"Apple M2 Pro", familyM1 + 1, 32},
+		{"Apple M1 Ultra", familyM1, 128},
+		{"Apple M4 Max", familyM3, 128},
+		{"Apple M5", familyM5, 32},
+		{"Apple M5 Max", familyM5, 128},
 	} {
-		if got := (profile{name: c.name, family: c.family}).chunk(c.tier); got != c.want {
-			t.Errorf("%s, %s: got %d rows, want %d", c.name, c.tier, got, c.want)
+		if got := (profile{name: c.name, family: c.family}).chunk(); got != c.want {
+			t.Errorf("%s: got %d rows, want %d", c.name, got, c.want)
 		}
 	}
 }

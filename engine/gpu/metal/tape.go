@@ -51,7 +51,7 @@ func (d *Device) record(x *exec, bound map[*gpu.Region]*buffer, pipelines []ID, 
 			pipeline = pipelines[i]
 			r.add(encodePipeline, uintptr(pipeline))
 		}
-		r.bind(&ops[i], x.params.id, params[i])
+		r.bind(&ops[i], x.params.obj.id, params[i])
 		r.dispatch(&ops[i], moved)
 		moved = moved || movesStep(&ops[i])
 	}
@@ -105,14 +105,14 @@ func (r *recorder) add(f method, args ...uintptr) {
 func (r *recorder) bind(op *gpu.Op, params ID, offset int64) {
 	t := r.tape
 	at := len(t.ids)
-	t.put(r.d.zero.id, 0)
+	t.put(r.d.zero.obj.id, 0)
 	if len(op.Params) > 0 {
 		t.ids[at], t.offsets[at] = params, uintptr(offset)
 	}
 	for _, s := range op.Args {
 		switch {
 		case s.Len == 0:
-			t.put(r.d.zero.id, 0)
+			t.put(r.d.zero.obj.id, 0)
 		case s.Region == gpu.Step:
 			t.steps = append(t.steps, len(t.ids))
 			t.put(0, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sotto/engine/gpu"
 )
@@ -54,6 +55,9 @@ func (q *queue) untold() error {
 // device is lost, nothing more is waited for. The lock is held.
 func (q *queue) fail(from uint64, err error) {
 	if n := len(q.failures); n == 0 || q.failures[n-1].to < from {
+		if len(q.failures) == keptFailures {
+			q.failures = slices.Delete(q.failures, 0, 1)
+		}
 		q.failures = append(q.failures, failure{from: from, to: q.submitted, err: err})
 	}
 	q.spoilt = q.encoding

@@ -21,6 +21,10 @@ const (
 // errNoProgress is why a device is lost that does not answer.
 var errNoProgress = fmt.Errorf("%w: no progress", gpu.ErrLost)
 
+// keptFailures is how many failures are remembered: more than there can be that nobody has been told of, since each has
+// at least one submission and Submit tells of the last one first.
+const keptFailures = 2 * gpu.MaxInFlight
+
 // failure is what befell some submissions.
 type failure struct {
 	from, to uint64
@@ -59,9 +63,16 @@ func (q *queue) await(f *flight) error {
 	defer o.m.PopPool(pool)
 	defer q.objects.drop(&f.cmd)
 	step := min(slice, q.timeout)
-	for start := time.Now(); ; {
-		if yes(o.send(eventWait, q.event.id, uintptr(f.last), uintptr(max(step.Milliseconds(), 1)))) ||
-			o.send(commandStatus, f.cmd.id) >= statusCompleted {
+	for n, start := f.first, time.Now(); ; {
+		if yes(o.send(eventWait, q.event.id, uintptr(n), uintptr(max(step.Milliseconds(), 1)))) {
+			if n == f.last {
+				break
+			}
+			q.reached(n)
+			n, start = n+1, time.Now()
+			continue
+		}
+		if o.send(commandStatus, f.cmd.id) >= statusCompleted {
 			break
 		}
 		if time.Since(start) >= q.timeout {
@@ -81,6 +92,15 @@ func (q *queue) await(f *flight) error {
 	return q.failed(f, e)
 }
 
+// reached counts a submission as done whose command buffer still runs.
+func (q *queue) reached(n uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.done = max(q.done, n)
+	q.waiters.Wake(q.done)
+	q.changed.Broadcast()
+}
+
 func (q *queue) failed(f *flight, err error) error {
 	return &gpu.Error{Op: "run", Err: fmt.Errorf("program %s, submission %d: %w", f.program, f.first, err)}
 }
@@ -94,7 +114,7 @@ func (q *queue) finish(f flight, err error) {
 	if err != nil {
 		q.fail(f.first, err)
 	}
-	if q.n < ahead {
+	if q.n == 0 {
 		q.commit()
 	}
 	q.waiters.Wake(q.done)

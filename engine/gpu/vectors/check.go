@@ -66,7 +66,7 @@ func (s *Set) check(ctx context.Context, dev gpu.Device, v *Vector, step gpu.Buf
 		bind[regions[i]] = b
 	}
 	copy(step.Bytes(), s.Blobs[v.Step])
-	x, err := dev.Compile(p, bind)
+	x, err := dev.Compile(ctx, p, bind)
 	if err != nil {
 		return false, 0, err
 	}

@@ -4,6 +4,7 @@ package vectors
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"sotto/engine/gpu"
@@ -73,7 +74,7 @@ func (r *rerun) compile() {
 		bind[regions[i]] = r.buffers[i]
 	}
 	r.step = r.alloc(kernels.StepBytes)
-	if r.exec, err = r.dev.Compile(p, bind); err != nil {
+	if r.exec, err = r.dev.Compile(context.Background(), p, bind); err != nil {
 		r.t.Fatal(err)
 	}
 }

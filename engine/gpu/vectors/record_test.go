@@ -91,8 +91,8 @@ type recordedExec struct {
 	bind map[*gpu.Region]gpu.Buffer
 }
 
-func (r *recorder) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
-	x, err := r.Device.Compile(p, bind)
+func (r *recorder) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+	x, err := r.Device.Compile(ctx, p, bind)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"os"
 	"unsafe"
 
 	"sotto/engine/gpu"
@@ -15,7 +14,7 @@ const (
 	hazardUntracked   = 0x100
 	writeCombined     = 0x1
 	resourceOptions   = storageMask | hazardMask | writeCombined
-	allocationPage    = 16 << 10 // what the size of a buffer is rounded to
+	pageBytes         = 16 << 10 // on Apple silicon, whatever this machine has
 	memoryOverWorking = 2        // buffers may take this many working sets before there is no memory at all
 )
 
@@ -36,7 +35,7 @@ type buffer struct {
 func (b *buffer) length() int64 { return int64(len(b.bytes)) }
 
 func (b *buffer) charged() int64 {
-	return (b.length() + allocationPage - 1) / allocationPage * allocationPage
+	return (b.length() + pageBytes - 1) / pageBytes * pageBytes
 }
 
 func bufferBehaviours() behaviours {
@@ -86,13 +85,12 @@ func newBuffer(r *Runtime, _ *object, a *args) uintptr {
 }
 
 func newBufferNoCopy(r *Runtime, _ *object, a *args) uintptr {
-	page := uintptr(os.Getpagesize())
 	switch {
 	case a[0] == 0:
 		r.violate("the memory is NULL")
 		return 0
-	case a[0]%page != 0 || a[1]%page != 0:
-		r.violate("memory %#x of %d bytes does not start and end at a page of %d", a[0], a[1], page)
+	case a[0]%pageBytes != 0 || a[1]%pageBytes != 0:
+		r.violate("memory %#x of %d bytes does not start and end at a page of %d", a[0], a[1], pageBytes)
 		return 0
 	case !r.mayAllocate(a[1], a[2]):
 		return 0

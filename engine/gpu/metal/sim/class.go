@@ -39,6 +39,7 @@ type method struct {
 	signature
 	known bool   // the system that is played has it
 	wrong string // why it cannot be sent at all
+	pool  bool   // Metal's own code answers it, which may autorelease what nobody sees
 	play  behaviour
 	count uint64 // how often it was sent
 }
@@ -90,6 +91,7 @@ func (r *Runtime) resolve(c *class, selector string) *method {
 		since = t.Since[""]
 	}
 	m.known = r.has(since)
+	m.pool = strings.HasPrefix(c.name, "MTL") && t != r.facts.Types["NSObject"]
 	switch {
 	case !m.known:
 		m.wrong = fmt.Sprintf("exists since macOS %s, this is %d.%d", since, r.os.Major, r.os.Minor)
@@ -128,8 +130,9 @@ func (r *Runtime) behaviour(name, key string) behaviour {
 	return nil
 }
 
-// send answers a message: the receiver, the selector and the arguments are checked before anything is played.
-func (r *Runtime) send(m *metal.Message) uintptr {
+// send answers a message: the receiver, the selector and the arguments are checked before anything is played. The
+// thread is pooled if it has an autorelease pool.
+func (r *Runtime) send(m *metal.Message, pooled bool) uintptr {
 	r.stats.Messages++
 	r.now = call{}
 	if int(m.Sel) <= 0 || int(m.Sel) >= len(r.names) {
@@ -154,6 +157,9 @@ func (r *Runtime) send(m *metal.Message) uintptr {
 	}
 	if !r.fits(f, &m.Args) {
 		return 0
+	}
+	if f.pool && !pooled {
+		r.violate("sent with no autorelease pool in place: what Metal leaves there leaks")
 	}
 	return f.play(r, o, &m.Args)
 }

@@ -128,6 +128,11 @@ func commit(r *Runtime, o *object, _ *args) uintptr {
 		r.violate("committed while an encoder is open")
 		return 0
 	}
+	for _, s := range c.queue.queue.sets {
+		if len(s.set.members) > 0 && (s.set.changed || !s.set.resident) {
+			r.violate("%v is not resident as it is: its members are to be fetched while the device waits", s)
+		}
+	}
 	c.state = statusCommitted
 	r.stats.CommandBuffers++
 	r.arrange(c)

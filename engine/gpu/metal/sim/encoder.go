@@ -30,7 +30,8 @@ const (
 	dispatchConcurrent = 1
 	scopeBuffers       = 1
 	scopeTextures      = 2
-	constantAlign      = 4 // of offsets into the constant address space on Apple's GPUs
+	constantAlign      = 4        // of offsets into the constant address space on Apple's GPUs
+	zeroBytes          = 64 << 10 // what kernels may read behind an unbound argument
 )
 
 func newEncoder(r *Runtime, o *object, kind uintptr) uintptr {
@@ -261,11 +262,24 @@ func (r *Runtime) bindings(e *encoder, d *dispatch) bool {
 		return false
 	}
 	d.known = r.registry.find(d, w.bound[d.first:])
-	for i, b := range w.bound[d.first:] {
+	if !r.inRange(d, w.bound[d.first:]) {
+		w.bound = w.bound[:d.first]
+		return false
+	}
+	return true
+}
+
+// inRange checks that buffers hold what a dispatch uses of them, as far as that is known.
+func (r *Runtime) inRange(d *dispatch, bound []binding) bool {
+	k := d.pipe.kernel
+	for i, b := range bound {
+		if d.known != nil && d.length(i) == 0 && b.object.buffer.length()-b.off < zeroBytes {
+			r.violate("%s: argument %s is unbound and sees %d bytes, want %d of zeroes", k.Name, k.Args[i].Name,
+				b.object.buffer.length()-b.off, zeroBytes)
+		}
 		if d.length(i) > b.object.buffer.length()-b.off {
 			r.violate("%s: argument %s has %d bytes at %d, beyond the %d bytes of %v", k.Name, k.Args[i].Name,
 				d.length(i), b.off, b.object.buffer.length(), b.object)
-			w.bound = w.bound[:d.first]
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"sotto/assets"
 	"sotto/engine"
@@ -209,5 +210,49 @@ func TestAnswersFail(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestStepsPerBuffer decodes where a step takes longer than encoding: two steps share a command buffer, and each token
+// is told as soon as it is there.
+func TestStepsPerBuffer(t *testing.T) {
+	dev, err := sim.Open(sim.Options{}, metal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openModel(t, "qwen-tiny", engine.Options{Device: dev, Chunk: 64})
+	const step = 20 * time.Millisecond
+	dev.Runtime().Inject(sim.Fault{Kind: sim.SlowPass, Delay: step, Times: -1})
+	before := dev.Runtime().Stats().CommandBuffers
+	const tokens = 40
+	var times []time.Time
+	for ev, err := range e.NewSession().Generate(t.Context(), engine.Request{
+		Messages: []engine.Message{{Role: engine.User, Content: "Tell me a story about a dragon."}}, MaxTokens: tokens,
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == engine.Text {
+			times = append(times, time.Now())
+		}
+	}
+	if len(times) < tokens-1 {
+		t.Fatalf("got %d tokens, want %d", len(times), tokens)
+	}
+	// One for the prompt, one step alone in the beginning and one at the end; some more where this machine is slow.
+	if n := dev.Runtime().Stats().CommandBuffers - before; n > tokens/2+tokens/8+3 {
+		t.Errorf("%d command buffers for %d tokens", n, len(times))
+	}
+	apart := 0
+	for i := 1; i < len(times); i++ {
+		if times[i].Sub(times[i-1]) > step/2 {
+			apart++
+		}
+	}
+	if apart < len(times)*3/4 {
+		t.Errorf("%d of %d tokens came a step apart, want nearly all", apart, len(times))
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -73,9 +73,11 @@ func (r *Runtime) end(c *command, f *Fault) {
 
 // pause gives up the lock for a time.
 func (r *Runtime) pause(d time.Duration) {
+	now := r.now
 	r.mu.Unlock()
 	time.Sleep(d)
 	r.mu.Lock()
+	r.now = now
 }
 
 // ill returns the fault that a command buffer meets before it does anything, if any.
@@ -107,6 +109,9 @@ func (r *Runtime) ill(q *queue, o *object) *Fault {
 
 // run executes the dispatches of a pass.
 func (r *Runtime) run(w *work, p *pass) *Fault {
+	if f := r.strikes(SlowPass, ""); f != nil {
+		r.pause(f.Delay)
+	}
 	for first := p.first; first < p.last; {
 		if d := &w.dispatches[first]; d.pipe.emulation != nil {
 			r.emulate(w, d)

@@ -19,6 +19,8 @@ const (
 	DeviceRemoved                        // the device goes away as a command buffer starts
 	WrongResult                          // a kernel that is emulated computes something else; On names it
 	Slow                                 // a command buffer takes Delay longer
+	SlowPass                             // a compute encoder's work takes Delay longer
+	SlowPipeline                         // a pipeline that no archive holds takes Delay; On names the kernel
 )
 
 // Fault is a failure that is to come.
@@ -30,7 +32,7 @@ type Fault struct {
 	Code    int           // of MTLCommandBufferError
 	Reason  string        // localizedDescription; "": what Metal says
 	Signals bool          // a command buffer that fails signals its events all the same
-	Delay   time.Duration // of Slow; with Signals, from the signal to the end
+	Delay   time.Duration // of the slow ones; with Signals, from the signal to the end
 }
 
 func (f *Fault) reason(usual string) string {

@@ -3,12 +3,12 @@
 package sim_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
+	"sotto/engine/gpu"
 	"sotto/engine/gpu/metal"
 	"sotto/engine/gpu/metal/sim"
 )
@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 			options, "setFastMathEnabled:", "want YES or NO",
 		},
 		{"a block", func(c *client) {
-			c.noCopy(page(c), uintptr(os.Getpagesize()), 1)
+			c.noCopy(page(c), gpu.Page, 1)
 		}, device, noCopy, "block"},
 		{
 			"a struct as a result", func(c *client) { c.send(c.dev, "maxThreadsPerThreadgroup") },
@@ -107,13 +107,16 @@ func TestMessages(t *testing.T) {
 			"no resource options",
 		},
 		{"memory that is not aligned", func(c *client) {
-			c.noCopy(page(c)+16, uintptr(os.Getpagesize()), 0)
+			c.noCopy(page(c)+16, gpu.Page, 0)
+		}, device, noCopy, "start and end at a page"},
+		{"memory that starts at a page of other processors", func(c *client) {
+			c.noCopy(page(c)+4096, gpu.Page, 0)
 		}, device, noCopy, "start and end at a page"},
 		{"memory that ends inside a page", func(c *client) {
-			c.noCopy(page(c), 100, 0)
+			c.noCopy(page(c), 4096, 0)
 		}, device, noCopy, "start and end at a page"},
 		{"memory of NULL", func(c *client) {
-			c.noCopy(0, uintptr(os.Getpagesize()), 0)
+			c.noCopy(0, gpu.Page, 0)
 		}, device, noCopy, "NULL"},
 
 		{"no language version", func(c *client) {
@@ -167,11 +170,11 @@ func TestMessages(t *testing.T) {
 
 // page is the address of page-aligned memory.
 func page(c *client) uintptr {
-	n := os.Getpagesize()
+	const n = gpu.Page
 	b := make([]byte, 2*n)
 	c.kept = append(c.kept, b)
 	p := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	return (p + uintptr(n) - 1) / uintptr(n) * uintptr(n)
+	return (p + n - 1) / n * n
 }
 
 // TestTooNew sends what newer systems brought to older ones.

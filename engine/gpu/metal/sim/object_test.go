@@ -239,7 +239,8 @@ func normProgram(t testing.TB, dev gpu.Device) (gpu.Exec, gpu.Buffer) {
 		t.Fatal(err)
 	}
 	copy(step.Bytes(), gputest.U32Bytes([]uint32{0, 1, 1}))
-	x, err := dev.Compile(&gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
+	ctx := t.Context()
+	x, err := dev.Compile(ctx, &gpu.Program{Name: "norm", Rows: 1, Ops: []gpu.Op{{Launch: norm, Args: []gpu.Slice{
 		{Region: gpu.Step, Len: kernels.RingOffset},
 		{Region: act, Len: slotBytes},
 		{Region: w, Len: 128},
@@ -305,6 +306,9 @@ func TestWaits(t *testing.T) {
 	var all sync.WaitGroup
 	for v := range uintptr(4) {
 		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			defer s.r.PopPool(s.r.PushPool())
 			if got := s.send(s.event, "waitUntilSignaledValue:timeoutMS:", v, 1<<62); got != 1 {
 				t.Errorf("value %d is not there", v)
 			}
@@ -391,7 +395,7 @@ func TestRowClasses(t *testing.T) {
 			{Name: "four", Rows: 4, Ops: []gpu.Op{op(4, 0, 4), op(4, 4, 8)}},
 			{Name: "one", Rows: 1, Ops: []gpu.Op{op(1, 0, 4), op(1, 1, 5), op(1, 2, 6)}}, // side by side
 		} {
-			x, err := dev.Compile(p, bind)
+			x, err := dev.Compile(t.Context(), p, bind)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 
 	"sotto/engine/gpu"
@@ -44,8 +45,8 @@ func openThrough(o Options, driver metal.Options, seen func(*Runtime) metal.Mess
 func (d *Device) Runtime() *Runtime { return d.runtime }
 
 // Compile compiles by the driver and registers the ranges of all ops.
-func (d *Device) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
-	inner, err := d.Device.Compile(p, bind)
+func (d *Device) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+	inner, err := d.Device.Compile(ctx, p, bind)
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,11 @@ func (r *Runtime) newPipeline(f *function, d *descriptor, failed uintptr) uintpt
 		r.violate("kernel %s is in the source but not in the catalogue: there is nothing to execute", f.name)
 		return r.fail(failed, failure{stateDomain, 3, "nothing executes " + f.name})
 	}
+	if !r.archived(d) {
+		if s := r.strikes(SlowPipeline, f.name); s != nil {
+			r.pause(s.Delay)
+		}
+	}
 	if s := r.strikes(PipelineFails, f.name); s != nil {
 		return r.fail(failed, failure{stateDomain, 3, s.reason("Compiler encountered an internal error")})
 	}

@@ -200,7 +200,7 @@ func chain(t *testing.T, dev gpu.Device) {
 			{Region: act, Off: i*3*size/2 + size, Len: size},
 		}})
 	}
-	x, err := dev.Compile(p, bind)
+	x, err := dev.Compile(t.Context(), p, bind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,12 @@ func (r *Runtime) PopPool(pool uintptr) {
 	p.objects = p.objects[:from]
 }
 
+// pooled reports whether this thread has a pool in place.
+func (r *Runtime) pooled() bool {
+	p := r.pools[threadID()]
+	return p != nil && len(p.open) > 0
+}
+
 // token is a pool as the program sees it.
 func token(thread, depth int) uintptr { return uintptr(thread)<<20 | uintptr(depth)<<4 }
 

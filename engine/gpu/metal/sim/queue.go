@@ -7,6 +7,7 @@ type queue struct {
 	limit   int // command buffers that are not finished
 	open    int
 	pending []*object // committed command buffers, the one that runs included
+	sets    []*object // residency sets
 	closing bool
 	hung    bool
 }
@@ -45,6 +46,7 @@ func queueBehaviours() behaviours {
 				r.violate("%v has %v already", o, s)
 			default:
 				s.set.queues = append(s.set.queues, o.queue)
+				o.queue.sets = append(o.queue.sets, s.retain())
 			}
 			return 0
 		},
@@ -59,6 +61,9 @@ func queueBehaviours() behaviours {
 				return 0
 			}
 			s.set.queues = slices.Delete(s.set.queues, i, i+1)
+			i = slices.Index(o.queue.sets, s)
+			o.queue.sets = slices.Delete(o.queue.sets, i, i+1)
+			r.release(s)
 			return 0
 		},
 	})}
@@ -86,6 +91,12 @@ func newCommand(r *Runtime, o *object, retained bool) uintptr {
 
 // endQueue lets the goroutine of a queue end that nobody holds any more.
 func (r *Runtime) endQueue(q *queue) {
+	for _, s := range q.sets {
+		i := slices.Index(s.set.queues, q)
+		s.set.queues = slices.Delete(s.set.queues, i, i+1)
+		r.release(s)
+	}
+	q.sets = nil
 	q.closing = true
 	r.progress.Broadcast()
 }

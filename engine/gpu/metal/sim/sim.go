@@ -8,8 +8,8 @@
 // order between them. What the facts know but no code here plays is a violation too, never a silent success.
 //
 // Sources are preprocessed to learn which kernels they declare (package source) but not compiled: kernels run as the
-// host library has them. Times, and what a real GPU does with a mistake, are not simulated. Pages have the size that
-// this machine has.
+// host library has them. Times, and what a real GPU does with a mistake, are not simulated. Pages have 16 KiB, as on
+// Apple silicon.
 package sim
 
 import (
@@ -201,15 +201,16 @@ func (r *Runtime) Class(name string) metal.ID {
 func (r *Runtime) Send(m *metal.Message) uintptr {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.send(m)
+	return r.send(m, r.pooled())
 }
 
 // SendAll answers messages in order.
 func (r *Runtime) SendAll(ms []metal.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	pooled := r.pooled()
 	for i := range ms {
-		r.send(&ms[i])
+		r.send(&ms[i], pooled)
 	}
 }
 

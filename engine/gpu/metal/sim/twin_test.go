@@ -72,16 +72,16 @@ func (d *twin) Alloc(size int64) (gpu.Buffer, error) {
 	return n, nil
 }
 
-func (d *twin) Compile(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
+func (d *twin) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (gpu.Exec, error) {
 	a, b := map[*gpu.Region]gpu.Buffer{}, map[*gpu.Region]gpu.Buffer{}
 	for r, x := range bind {
 		a[r], b[r] = x.(*twinBuffer).Buffer, x.(*twinBuffer).other
 	}
-	x, err := d.Device.Compile(p, a)
+	x, err := d.Device.Compile(ctx, p, a)
 	if err != nil {
 		return nil, err
 	}
-	y, err := d.other.Compile(p, b)
+	y, err := d.other.Compile(ctx, p, b)
 	if err != nil {
 		d.t.Fatal(err)
 	}

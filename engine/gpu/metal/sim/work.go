@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"sotto/engine/gpu"
@@ -192,7 +193,7 @@ func (r *Runtime) compile(w *work, first, end int) (*program, error) {
 		g.Ops = append(g.Ops, op)
 		p.ops = append(p.ops, o)
 	}
-	x, err := r.host.Compile(g, bind)
+	x, err := r.host.Compile(context.Background(), g, bind)
 	p.exec = x
 	return p, err
 }
