@@ -12,6 +12,7 @@ KERNEL_SOURCES := $(shell find kernels -type f -not -path '*/testdata/*')
 ARGS  ?=
 MODEL ?= qwen
 FUZZTIME ?= 5m
+RACE  ?= ./app/... ./engine ./engine/run ./engine/gpu/... ./ui/...
 
 export CGO_ENABLED ?= 0
 
@@ -50,8 +51,8 @@ $(EXACT): $(KERNEL_SOURCES) | build/compiler
 test: kernels ## Run every test
 	$(GO) test ./...
 
-race: kernels ## Run every test under the race detector, with gcc or the kernels' compiler
-	packaging/race.sh ./...
+race: kernels ## Run the tests of what is concurrent under the race detector, with gcc or clang (RACE=./... for all)
+	packaging/race.sh $(RACE)
 
 sim-test: kernels ## Run every kernel suite through the Metal driver on its simulated runtime
 	$(GO) test ./engine/gpu/metal/sim -run Suites -all

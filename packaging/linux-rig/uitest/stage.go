@@ -253,6 +253,19 @@ func (p *stage) ended() {
 	}
 }
 
+// gone tells whether the program has ended without being asked to.
+func (p *stage) gone() bool {
+	if p.program == nil {
+		return false
+	}
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 func (p *stage) faultText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
