@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -136,8 +137,13 @@ func (b *builder) save() {
 	}
 }
 
+// writing is for the devices of this process, which write an archive first to a file of the same name.
+var writing sync.Mutex
+
 // write replaces the file as a whole. Of several processes the last one wins.
 func (b *builder) write() error {
+	writing.Lock()
+	defer writing.Unlock()
 	fresh := fmt.Sprintf("%s.%d.new", b.archive.path, os.Getpid())
 	if err := b.objc.tryBool(archiveWrite, b.archive.obj.id, uintptr(b.objc.url(fresh))); err != nil {
 		return errors.Join(err, remove(fresh))

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -230,5 +232,35 @@ func TestArchiveFolderInTheWay(t *testing.T) {
 		if got := files(t, dir); len(got) != 1 || got[0] != path+suffix {
 			t.Errorf("left: %v", got)
 		}
+	}
+}
+
+// TestArchivesOfOneProcess has two devices of a process write the same archive at the same time: one after the other,
+// since both write it first to one file.
+func TestArchivesOfOneProcess(t *testing.T) {
+	dir := t.TempDir()
+	var writing, together atomic.Int32
+	var all sync.WaitGroup
+	for range 2 {
+		began := func(*metal.Message) {
+			if writing.Add(1) > 1 {
+				together.Add(1)
+			}
+			time.Sleep(100 * time.Millisecond)
+			writing.Add(-1)
+		}
+		d := openOn(t, newRuntime(t, sim.Options{}), metal.Options{ArchiveDir: dir},
+			rule{selector: "serializeToURL:error:", hook: began})
+		all.Go(func() { metal.Built(d) })
+	}
+	all.Wait()
+	if n := together.Load(); n != 0 {
+		t.Errorf("%d archives were written beside another", n)
+	}
+	if left := files(t, dir); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	if added, written := session(t, sim.Options{}, dir); added != 0 || written != 0 {
+		t.Errorf("%d pipelines added, written %d times, want none", added, written)
 	}
 }

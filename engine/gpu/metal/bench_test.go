@@ -70,7 +70,7 @@ type rule struct {
 	after    int    // that many get through before
 	times    int    // how many do not; 0: all
 	answer   uintptr
-	hook     func(m *metal.Message) // called instead of answering
+	hook     func(m *metal.Message) // called first; the runtime answers, unless this takes the receiver away
 }
 
 // meddler lets some messages fail that a simulator has no fault for.
@@ -145,8 +145,9 @@ func (m *meddler) Send(msg *metal.Message) uintptr {
 		return m.Messenger.Send(msg)
 	case r.hook != nil:
 		changed := *msg
-		r.hook(&changed)
-		return m.Messenger.Send(&changed)
+		if r.hook(&changed); changed.To != 0 {
+			return m.Messenger.Send(&changed)
+		}
 	}
 	return r.answer
 }

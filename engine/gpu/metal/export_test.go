@@ -47,6 +47,14 @@ func Finished(d gpu.Device) uint64 {
 	return q.done
 }
 
+// Wanted is the last submission that somebody has waited for.
+func Wanted(d gpu.Device) uint64 {
+	q := d.(*Device).queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.wanted
+}
+
 // Pieces is the number of Metal buffers over mapped memory.
 func Pieces(b gpu.Buffer) int { return len(b.(*buffer).pieces) }
 

@@ -144,8 +144,11 @@ func (q *queue) leave(x *exec, step *buffer, err error) (uint64, error) {
 	spoilt := q.spoilt
 	q.spoilt = false
 	if err != nil {
-		if q.open.first == 0 || spoilt {
+		switch {
+		case q.open.first == 0 || spoilt:
 			q.discard()
+		case q.n == 0 || q.wanted >= q.open.first: // what was open before, which nobody could commit meanwhile
+			q.commit()
 		}
 		return 0, err
 	}

@@ -221,6 +221,38 @@ func TestFailsBeforeEncoding(t *testing.T) {
 	}
 }
 
+// TestWaitWhileEncodingFails has somebody wait for a submission whose command buffer is open while the next one cannot
+// be encoded: what is open goes to the device all the same.
+func TestWaitWhileEncodingFails(t *testing.T) {
+	var d gpu.Device
+	waited := make(chan error, 1)
+	hook := func(m *metal.Message) {
+		go func() { waited <- d.Wait(context.Background(), 2) }()
+		eventually(t, func() bool { return metal.Finished(d) == 1 && metal.Wanted(d) == 2 })
+		m.To = 0
+	}
+	r := newRuntime(t, sim.Options{})
+	d = openOn(t, r, metal.Options{}, rule{
+		selector: "computeCommandEncoderWithDispatchType:", after: 2, times: 1, hook: hook,
+	})
+	b := newBench(t, d)
+	x, step := b.compile(b.chain(1)), b.step(benchRows)
+	r.Inject(sim.Fault{Kind: sim.Slow, Delay: 200 * time.Millisecond})
+	b.submit(x, step)
+	b.submit(x, step)
+	if n, err := d.Submit(x, step); err == nil {
+		t.Errorf("got submission %d, want an error", n)
+	}
+	select {
+	case err := <-waited:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the wait does not end")
+	}
+}
+
 // TestHang has a command buffer never end. The device counts as lost after a while; all can be closed.
 func TestHang(t *testing.T) {
 	d := openSim(t, sim.Options{}, metal.Options{Timeout: 500 * time.Millisecond})
