@@ -102,9 +102,13 @@ func diagnose(ctx context.Context, o Options, version string, progress func(done
 ) {
 	d := &Diagnosis{Version: version, System: systemFacts(), Errors: []string{}}
 	fail := func(what string, err error) {
-		if err != nil {
+		if err != nil && !errors.Is(err, ctx.Err()) {
 			d.Errors = append(d.Errors, fmt.Sprintf("%s: %v", what, err))
 		}
+	}
+	interrupted := func() error {
+		d.Errors = append(d.Errors, "the check was interrupted: what it says is not all")
+		return ctx.Err()
 	}
 	start := time.Now()
 	device, err := openDevice(o) //nolint:contextcheck // a device that opens is not given up half-way
@@ -118,7 +122,7 @@ func diagnose(ctx context.Context, o Options, version string, progress func(done
 	fail("kernels", err)
 	fail("closing the device", device.Close())
 	if ctx.Err() != nil {
-		return d, ctx.Err()
+		return d, interrupted()
 	}
 	list, err := models.Builtin()
 	fail("models", err)
@@ -126,7 +130,7 @@ func diagnose(ctx context.Context, o Options, version string, progress func(done
 		o.Model = m.Name
 		err := d.ask(ctx, o, want)
 		if ctx.Err() != nil {
-			return d, ctx.Err()
+			return d, interrupted()
 		}
 		fail("answer of "+m.Name, err)
 	}

@@ -90,6 +90,9 @@ func TestDiagnoseInterrupted(t *testing.T) {
 		if d == nil || d.Healthy != (err == nil) {
 			t.Fatalf("%v: got %+v", err, d)
 		}
+		if err != nil && (len(d.Errors) != 1 || !strings.Contains(d.Errors[0], "interrupted")) {
+			t.Errorf("%v: got errors %q, want that it was interrupted", err, d.Errors)
+		}
 		for _, a := range d.Answers {
 			if !a.Equal {
 				t.Errorf("%v: got %+v, want whole answers", err, a)

@@ -79,7 +79,7 @@ func printDiagnosis(out io.Writer, d *app.Diagnosis) error {
 	if v := d.Device; v != nil {
 		row("Device", "%s (driver %s)", v.Name, v.Driver)
 		row("Tier", "%s: %s", v.Tier, v.TierReason)
-		row("Limits", "%s of memory, %d simdgroups of %d lanes, chunks of %d rows", bytes(v.MemoryLimit),
+		row("Limits", "%s of memory, %d simdgroups of %d lanes, chunks of %d rows to begin with", bytes(v.MemoryLimit),
 			v.MaxSimdgroups, v.Lanes, v.Chunk)
 	}
 	for _, l := range d.Loading {
