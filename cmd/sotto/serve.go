@@ -85,8 +85,12 @@ func (s *serving) run(ctx context.Context, t terminal) (err error) {
 	queue := sched.New(func() sched.Generator { return m.Engine.NewSession() },
 		sched.Options{Sessions: m.Engine.Info().Sessions, Waiting: s.waiting})
 	defer queue.Close()
+	path, err := filepath.Abs(m.Name) // "." has a name too
+	if err != nil {
+		return err
+	}
 	model := &server.Model{
-		ID: filepath.Base(m.Name), Since: time.Now(), Info: m.Engine.Info(), Queue: queue, Bytes: m.Engine.TokenBytes,
+		ID: filepath.Base(path), Since: time.Now(), Info: m.Engine.Info(), Queue: queue, Bytes: m.Engine.TokenBytes,
 	}
 	api := server.New(server.Config{
 		Model: func() *server.Model { return model }, Build: version(),

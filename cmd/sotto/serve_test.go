@@ -99,6 +99,17 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestServeHere serves a model under the name of its folder, however that is given.
+func TestServeHere(t *testing.T) {
+	s := startServe(t, "--model", "../../assets/models/qwen-tiny/.") // which looks at the name
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(t, s.Cmd); code != 0 {
+		t.Errorf("exit code %d: %s", code, s.errs)
+	}
+}
+
 // TestServeEndsWhileStreaming holds that a running answer gets an end when the program is told to end.
 func TestServeEndsWhileStreaming(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
