@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -189,5 +191,26 @@ func TestCompilingIsTold(t *testing.T) {
 	}
 	if last != told {
 		t.Errorf("told of %d kernels after the model was open with %d", last.Done, told.Done)
+	}
+}
+
+// TestProgressTakesNoTurns holds that kernels which are compiled while weights are packed are not told of, and are
+// before and after.
+func TestProgressTakesNoTurns(t *testing.T) {
+	var got []string
+	p := &progress{tell: func(l engine.Loading) { got = append(got, fmt.Sprint(l.Stage, " ", l.Done)) }}
+	for _, l := range []engine.Loading{
+		{Stage: engine.StageCompiling, Done: 1, Total: 9},
+		{Stage: engine.StagePacking, Done: 0, Total: 2},
+		{Stage: engine.StageCompiling, Done: 2, Total: 9},
+		{Stage: engine.StagePacking, Done: 2, Total: 2},
+		{Stage: engine.StageCompiling, Done: 3, Total: 9},
+	} {
+		p.loading(l)
+	}
+	p.end()
+	p.loading(engine.Loading{Stage: engine.StageCompiling, Done: 4, Total: 9})
+	if want := []string{"compiling 1", "packing 0", "packing 2", "compiling 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -49,18 +49,23 @@ func metalOptions(o Options) metal.Options {
 }
 
 // progress passes on what several threads tell, one call at a time, until it is ended: kernels may still be compiled
-// when a model answers already.
+// when a model answers already. While weights are packed or verified, nothing is told of the kernels that are compiled
+// meanwhile: the two would take turns.
 type progress struct {
-	mu   sync.Mutex
-	tell func(engine.Loading) // nil: ended
+	mu      sync.Mutex
+	tell    func(engine.Loading) // nil: ended
+	weights bool                 // a stage of theirs is not finished
 }
 
 func (p *progress) loading(l engine.Loading) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tell != nil {
-		p.tell(l)
+	kernels := l.Stage == engine.StageCompiling
+	if p.tell == nil || kernels && p.weights {
+		return
 	}
+	p.weights = !kernels && l.Done < l.Total
+	p.tell(l)
 }
 
 func (p *progress) end() {

@@ -137,12 +137,12 @@ func (l *loader) load(ctx context.Context, e screen.LoadModel) {
 		l.tell(screen.ModelFailed{Load: e.Load, Name: e.Name, Err: err})
 		return
 	}
-	last := int64(-1)
+	stage, last := "", int64(-1)
 	a, err := l.open(ctx, e.Name, func(p Loading) {
-		if p.Total <= 0 || 100*p.Done/p.Total == last {
+		if p.Total <= 0 || p.Stage == stage && 100*p.Done/p.Total == last {
 			return
 		}
-		last = 100 * p.Done / p.Total
+		stage, last = p.Stage, 100*p.Done/p.Total
 		l.tell(screen.ModelLoading{Load: e.Load, Name: p.Name, Stage: p.Stage, Done: p.Done, Total: p.Total})
 	}, l.door.set)
 	if err != nil {
