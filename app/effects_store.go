@@ -154,14 +154,12 @@ func merge(todo []screen.Effect, e screen.Effect) []screen.Effect {
 		}
 	case screen.SaveSettings:
 		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool {
-			_,
-				is := o.(screen.SaveSettings)
+			_, is := o.(screen.SaveSettings)
 			return is
 		})
 	case screen.SaveDesk:
 		todo = slices.DeleteFunc(slices.Clone(todo), func(o screen.Effect) bool {
-			_,
-				is := o.(screen.SaveDesk)
+			_, is := o.(screen.SaveDesk)
 			return is
 		})
 	default:
@@ -212,7 +210,7 @@ func readAll(o RuntimeOptions) screen.Loaded {
 	desk, err := k.Desk()
 	out.Unread.Desk = mayBeWhole(err)
 	if err == nil {
-		err = k.EmptyTrash() // what was deleted in the last run cannot be brought back any more
+		out.Undeleted = k.EmptyTrash() // what was deleted in the last run cannot be brought back any more
 	}
 	if out.Err == nil {
 		out.Err = err

@@ -32,6 +32,7 @@ type memory struct {
 	damaged  uint64        // a conversation that cannot be read
 	unread   error         // of listing the conversations
 	unset    error         // of reading the settings
+	kept     error         // of deleting what is in the trash
 }
 
 func newMemory() *memory {
@@ -99,7 +100,7 @@ func (m *memory) Restore(id uint64) error { return m.write(func() { delete(m.tra
 func (m *memory) Purge(id uint64) error {
 	return m.write(func() { delete(m.trash, id); delete(m.chats, id) })
 }
-func (m *memory) EmptyTrash() error                   { return nil }
+func (m *memory) EmptyTrash() error                   { return m.kept }
 func (m *memory) Settings() (store.Settings, error)   { return m.settings, m.unset }
 func (m *memory) SaveSettings(s store.Settings) error { return m.write(func() { m.settings = s }) }
 func (m *memory) Desk() (store.Desk, error)           { return m.desk, nil }

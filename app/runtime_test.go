@@ -103,6 +103,19 @@ func TestUnreadStore(t *testing.T) {
 	})
 }
 
+// TestUndeleted tells that what was deleted could not be removed, and not that settings cannot be read.
+func TestUndeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, func(g *rig, _ *RuntimeOptions) { g.memory.kept = errDisk })
+		if got := g.send().Chat.Notice; !strings.HasPrefix(got, "What was deleted is still on the disk: no space") {
+			t.Errorf("notice %q", got)
+		}
+		if err := g.quit(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestStalledEngine holds that an engine that hangs, and does not even look at its context, keeps nobody waiting.
 func TestStalledEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

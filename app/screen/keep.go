@@ -132,6 +132,8 @@ func (u *step) loaded(m Loaded) {
 	case m.Damaged > 0:
 		u.notice = fmt.Sprintf("%s cannot be read and %s set aside.",
 			count(m.Damaged, "conversation"), plural(m.Damaged, "was", "were"))
+	case m.Undeleted != nil:
+		u.notice = "What was deleted is still on the disk: " + m.Undeleted.Error() + ". The next start tries again."
 	}
 	u.serve()
 	u.loadModel()

@@ -234,6 +234,7 @@ type (
 		LastID        ConversationID // newest ever given, also to what cannot be read
 		Err           error          // why something cannot be read
 		Unread        Unread         // what that is
+		Undeleted     error          // why what was deleted in the last run is still on the disk
 	}
 	// ConversationLoaded brings the nodes of a conversation.
 	ConversationLoaded struct {

@@ -400,6 +400,11 @@ func listScenes() []scene {
 			SetModel{"/models/large"},
 			ModelReady{2, ModelInfo{Name: "/models/large"}},
 		}},
+		{"the trash cannot be emptied", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon},
+			Loaded{Undeleted: errors.New("the disk is full")},
+			DismissNotice{},
+		}},
 		{"damaged conversations", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon},
 			Loaded{Damaged: 1},

@@ -26,7 +26,7 @@ func (s *State) showChat() ChatView {
 	if !s.saveErrRead && s.notice == "" {
 		v.Notice = s.saveErr
 	}
-	if len(s.sidebar) == 0 && s.started {
+	if len(s.sidebar) == 0 && s.started && !s.unread.Conversations {
 		v.Sidebar.Empty = "No conversations yet"
 	}
 	if s.trash.chat != nil {
