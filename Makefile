@@ -34,7 +34,11 @@ run: build ## Chat with the built-in model (ARGS="..." goes to sotto chat)
 
 build: $(BIN) ## Build bin/sotto
 
-$(BIN): $(FAST) go.mod $(shell find app assets cmd engine kernels -name '*.go' -not -name '*_test.go' 2>/dev/null)
+# Go embeds models, kernels and recorded results: what is no Go counts too.
+SOURCES = $(shell find app assets cmd engine kernels -type f -not -name '*_test.go' -not -path '*/testdata/*' \
+	-not -path 'assets/training/*' 2>/dev/null)
+
+$(BIN): $(FAST) go.mod $(SOURCES)
 	@mkdir -p bin
 	$(GO) build -trimpath -o $(BIN) ./cmd/sotto
 
