@@ -115,6 +115,8 @@ func (u *step) loaded(m Loaded) {
 		c := u.window.fresh.clone()
 		c.head.Draft = m.Desk.Draft
 		u.window.fresh = c
+	} else {
+		u.markDraft(0) // typed when it could not be kept
 	}
 	u.window.rev++
 	if u.index(m.Desk.Selected) >= 0 {

@@ -373,6 +373,22 @@ func listScenes() []scene {
 				errEngine,
 			},
 		}},
+		{"changed before the store was read", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon},
+			ComposerChanged{Text: "draft"},
+			SetField{FieldSystem, "too early"},
+			SetAPI{On: true},
+			Tick{after(time.Second)},
+			WindowClosed{},
+			Quit{},
+		}},
+		{"typed before the store was read", "chat", func() []Msg { return nil }, []Msg{
+			Tick{noon},
+			ComposerChanged{Text: "draft"},
+			Tick{after(time.Second)},
+			Loaded{Desk: Desk{Draft: "older"}},
+			Tick{after(2 * time.Second)},
+		}},
 		{"store cannot be read", "chat", func() []Msg { return nil }, []Msg{
 			Tick{noon},
 			Loaded{Err: errors.New("it was written by a newer Sotto"), Unread: Unread{true, true, true}},

@@ -34,6 +34,7 @@ type State struct {
 // New is the state before anything has happened.
 func New() State {
 	return State{
+		unread:   Unread{Conversations: true, Settings: true, Desk: true}, // until Loaded
 		window:   window{open: true, fresh: &chat{loaded: true}},
 		quick:    quick{chat: &chat{loaded: true}, session: 1, rev: 1},
 		settings: newSettings(),
