@@ -25,7 +25,7 @@ type LaunchOptions struct {
 	Open   Options      // how models are opened; Progress and Sessions are not used. Model counts for this run
 	Build  string       // version of the program, for clients of the API
 	Logger *slog.Logger // of the API; nil: none
-	// Slow is the least time between two tokens that the windows get. Tests set it to see what passes quickly, whatever
+	// Slow is the least time between two tokens. Tests set it to see what passes quickly, whatever
 	// the machine.
 	Slow time.Duration
 }
@@ -62,7 +62,6 @@ type answers struct {
 	model  *Model
 	queue  *sched.Queue
 	served *server.Model
-	pause  time.Duration // between tokens
 }
 
 func openAnswers(ctx context.Context, l LaunchOptions, name string, loading func(Loading), serving func(string)) (
@@ -80,7 +79,13 @@ func openAnswers(ctx context.Context, l LaunchOptions, name string, loading func
 	}
 	info := m.Engine.Info()
 	last := ""
-	q := sched.New(func() sched.Generator { return m.Engine.NewSession() }, sched.Options{
+	session := func() sched.Generator {
+		if l.Slow > 0 {
+			return slow{m.Engine.NewSession(), l.Slow}
+		}
+		return m.Engine.NewSession()
+	}
+	q := sched.New(session, sched.Options{
 		Sessions: info.Sessions,
 		Changed: func(s sched.Status) {
 			if s.Serving != last {
@@ -91,7 +96,7 @@ func openAnswers(ctx context.Context, l LaunchOptions, name string, loading func
 	})
 	return &answers{m, q, &server.Model{
 		ID: filepath.Base(m.Name), Since: time.Now(), Info: info, Queue: q, Bytes: m.Engine.TokenBytes,
-	}, l.Slow}, nil
+	}}, nil
 }
 
 // Info describes the model.
@@ -105,11 +110,7 @@ func (a *answers) Info() screen.ModelInfo {
 
 // Submit asks the queue.
 func (a *answers) Submit(ctx context.Context, j sched.Job) iter.Seq2[engine.Event, error] {
-	answer := a.queue.Submit(ctx, j)
-	if a.pause > 0 {
-		return slowly(ctx, answer, a.pause)
-	}
-	return answer
+	return a.queue.Submit(ctx, j)
 }
 
 // Close ends what runs and closes the model.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,9 +11,16 @@ import (
 	"sotto/engine"
 )
 
-func TestSlowly(t *testing.T) {
+// answering is a generator that always answers the same.
+type answering iter.Seq2[engine.Event, error]
+
+func (a answering) Generate(context.Context, engine.Request) iter.Seq2[engine.Event, error] {
+	return iter.Seq2[engine.Event, error](a)
+}
+
+func TestSlow(t *testing.T) {
 	failure := errors.New("broken")
-	answer := func(yield func(engine.Event, error) bool) {
+	answer := answering(func(yield func(engine.Event, error) bool) {
 		for _, e := range []engine.Event{
 			{Kind: engine.Reading},
 			{Kind: engine.Text, Text: "a"},
@@ -24,7 +32,7 @@ func TestSlowly(t *testing.T) {
 			}
 		}
 		yield(engine.Event{}, failure)
-	}
+	})
 	for name, c := range map[string]struct {
 		stop   int // cancelled after so many events
 		events int
@@ -36,9 +44,10 @@ func TestSlowly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
+			slowed := slow{answer, time.Second}
 			begin, n := time.Now(), 0
 			var last error
-			for _, err := range slowly(ctx, answer, time.Second) {
+			for _, err := range slowed.Generate(ctx, engine.Request{}) {
 				if n++; n == c.stop {
 					cancel()
 				}
@@ -47,7 +56,7 @@ func TestSlowly(t *testing.T) {
 			if took := time.Since(begin); n != c.events || took != c.took || !errors.Is(last, failure) {
 				t.Errorf("%s: %d events in %v, at last %v", name, n, took, last)
 			}
-			for range slowly(ctx, answer, time.Second) {
+			for range slowed.Generate(ctx, engine.Request{}) {
 				break
 			}
 		})

@@ -198,7 +198,7 @@ def refusals(s, figures):
         refused(openai.BadRequestError, lambda: s.ask("x", **{name: value}), param=name, code="unsupported_parameter")
     refused(openai.BadRequestError, lambda: s.ask("x", temperature=3), param="temperature", code="invalid_value")
     e = refused(openai.BadRequestError, lambda: s.ask("and so on " * 3000), code="context_length_exceeded")
-    numbers = re.search(r"the prompt has (\d+) tokens, the model's window holds (\d+)", e.message)
+    numbers = re.search(r"the prompt has (\d+) tokens, the window holds (\d+)", e.message)
     if not numbers or not int(numbers[1]) > int(numbers[2]) == 4096:
         raise AssertionError(f"both numbers are wanted: {e.message}")
     refused(openai.BadRequestError, lambda: s.ask("and so on " * 3000, stream=True), code="context_length_exceeded")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # full-size.sh qwen|nemotron [FLAG...]: writes a checkpoint of a published model's size with made-up weights, packs it,
 # has it answer in all ways that must come to the same, compares it with numpy (in an environment of its own under
-# build/), and measures. Flags go to `fullsize check`. Everything else is under build/full-size and deleted at the end,
+# build/), and measures. Flags go to `fullsize check`. All else is under build/full-size/MODEL and deleted at the end,
 # unless KEEP=1: then the next run goes on from there. It takes 40 GB of disk.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,8 +12,8 @@ case $model in
   *) echo "full-size: MODEL=qwen or MODEL=nemotron" >&2; exit 2 ;;
 esac
 shift
-home=$PWD/build/full-size
-dir=$home/$model
+home=$PWD/build/full-size/$model
+dir=$home/$like
 venv=build/bench/numpy
 want="numpy==2.4.6"
 command -v python3 >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null ||

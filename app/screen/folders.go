@@ -60,15 +60,17 @@ func (u *step) setModel(name string) {
 	u.loadModel()
 }
 
-// keepFolder keeps the folder of the model that has opened among those to choose from. That of one run is not kept,
+// keepFolder keeps the folder of the model that has opened as the first of those to choose from. That of one run is not kept,
 // nor is one in which there is no model.
 func (u *step) keepFolder() {
 	s := &u.settings
 	s.folders.gone = slices.DeleteFunc(slices.Clone(s.folders.gone), func(f string) bool { return f == s.wanted() })
-	if s.run != "" || !isFolder(s.Model) || slices.Contains(s.Folders, s.Model) {
+	if s.run != "" || !isFolder(s.Model) || len(s.Folders) > 0 && s.Folders[0] == s.Model {
 		return
 	}
-	list := append([]string{s.Model}, s.Folders...)
+	list := append([]string{s.Model}, slices.DeleteFunc(slices.Clone(s.Folders), func(f string) bool {
+		return f == s.Model
+	})...)
 	s.Folders = list[:min(len(list), mostFolders)]
 	u.saveSettings()
 }

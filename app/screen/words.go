@@ -75,10 +75,10 @@ func explain(err error, d door) string {
 	}
 	if d == inService {
 		return fmt.Sprintf(
-			"The selected text is too long: with its instructions it has %s, and the model's window holds %s.",
+			"The selected text is too long: with its instructions it has %s, and the window holds %s.",
 			count(window.Prompt, "token"), thousands(window.Window))
 	}
-	return fmt.Sprintf("This conversation is too long: it has %s, and the model's window holds %s, "+
+	return fmt.Sprintf("This conversation is too long: it has %s, and the window holds %s, "+
 		"the answer included. Shorten the message or begin a new chat.", count(window.Prompt, "token"),
 		thousands(window.Window))
 }

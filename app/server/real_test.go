@@ -337,7 +337,7 @@ func TestPromptLongerThanWindow(t *testing.T) {
 			t.Fatalf("%v: %s", err, got.body)
 		}
 		var prompt, window int
-		_, err := fmt.Sscanf(e.Error.Message, "the prompt has %d tokens, the model's window holds %d", &prompt, &window)
+		_, err := fmt.Sscanf(e.Error.Message, "the prompt has %d tokens, the window holds %d", &prompt, &window)
 		if got.status != 400 || err != nil || prompt <= window || window != 4096 ||
 			e.Error.Code != "context_length_exceeded" || e.Error.Param != "messages" {
 			t.Errorf("got %d %s", got.status, got.body)

@@ -36,7 +36,7 @@ type WindowError struct {
 }
 
 func (e *WindowError) Error() string {
-	return fmt.Sprintf("the prompt has %d tokens, the model's window holds %d and needs room for an answer",
+	return fmt.Sprintf("the prompt has %d tokens, the window holds %d and needs room for an answer",
 		e.Prompt, e.Window)
 }
 
