@@ -60,8 +60,8 @@ func (u *step) setModel(name string) {
 	u.loadModel()
 }
 
-// keepFolder keeps the folder of the model that has opened as the first of those to choose from. That of one run is not kept,
-// nor is one in which there is no model.
+// keepFolder keeps the folder of the model that has opened as the first of those to choose from. That of one run is not
+// kept, nor is one in which there is no model.
 func (u *step) keepFolder() {
 	s := &u.settings
 	s.folders.gone = slices.DeleteFunc(slices.Clone(s.folders.gone), func(f string) bool { return f == s.wanted() })
