@@ -56,12 +56,8 @@ func Supports(c Config) error {
 		if err != nil {
 			return err
 		}
-		for _, rows := range classes {
-			if _, err := record(c, l, rows); err != nil {
-				return err
-			}
-		}
-		return admit(c, l)
+		_, err = admit(c, l)
+		return err
 	})
 }
 
@@ -73,12 +69,13 @@ func record(c Config, l *state.Layout, rows int) (*nn.Pass, error) {
 }
 
 // admit refuses what does not fit the device's memory, with the numbers: weights, state, step buffers, the scratch
-// memory of passes, and what a device takes beside these. What is admitted runs; a diagnosis takes more and may not.
-func admit(c Config, l *state.Layout) error {
+// memory of passes, and what a device takes beside these. What is admitted runs; a diagnosis takes more and may not. It
+// returns the scratch memory to set up.
+func admit(c Config, l *state.Layout) (scratch int64, err error) {
 	caps := c.Device.Caps()
 	scratch, params, err := passMemory(c, l)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	need := gpu.MapFootprint(c.Layout.Size()) + gpu.Footprint(scratch) + params + gpu.ZeroBytes +
 		int64(l.Slots)*gpu.Footprint(kernels.StepBytes)
@@ -86,10 +83,10 @@ func admit(c Config, l *state.Layout) error {
 		need += gpu.Footprint(r.Size)
 	}
 	if caps.MemoryLimit > 0 && need > caps.MemoryLimit {
-		return fmt.Errorf("%d MB of weights and of state for %d tokens do not fit the %d MB that %s allows: %w",
+		return 0, fmt.Errorf("%d MB of weights and of state for %d tokens do not fit the %d MB that %s allows: %w",
 			need/1e6, l.Window, caps.MemoryLimit/1e6, caps.Name, gpu.ErrOutOfMemory)
 	}
-	return nil
+	return scratch, nil
 }
 
 // samplers is the number of programs that a row class has: without a sampler, and with each.
@@ -101,12 +98,12 @@ const samplers = 3
 func passMemory(c Config, l *state.Layout) (scratch, params int64, err error) {
 	widest := class(newPace(c).widest())
 	for _, rows := range classes {
-		if rows > widest {
-			break
-		}
 		pass, err := record(c, l, rows)
 		if err != nil {
 			return 0, 0, err
+		}
+		if rows > widest {
+			continue // recorded to see that there are kernels for it
 		}
 		scratch = max(scratch, pass.Scratch.Size)
 		params += samplers * gpu.Footprint(pass.ParamBytes())

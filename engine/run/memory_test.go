@@ -56,7 +56,7 @@ func TestFit(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			err = admit(config, l)
+			_, err = admit(config, l)
 			if err == nil {
 				got = s
 			}

@@ -57,7 +57,7 @@ type programs struct {
 	ready   map[program]compiled
 }
 
-func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
+func newPrograms(d gpu.Device, c Config, a *state.Arena, scratch int64) (*programs, error) {
 	pack, err := d.Map(c.Pack)
 	if err != nil {
 		return nil, fmt.Errorf("weights of %d bytes: %w", len(c.Pack), err)
@@ -66,11 +66,7 @@ func newPrograms(d gpu.Device, c Config, a *state.Arena) (*programs, error) {
 		device: d, arena: a, pack: pack, ready: map[program]compiled{}, without: c.Without,
 		model: nn.Model{Spec: c.Spec, Weights: c.Layout, State: a.Layout()},
 	}
-	size, _, err := passMemory(c, a.Layout())
-	if err == nil {
-		err = p.grow(size)
-	}
-	if err != nil {
+	if err := p.grow(scratch); err != nil {
 		p.free()
 		return nil, err
 	}

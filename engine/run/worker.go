@@ -148,14 +148,15 @@ func (w *Worker) allocate(size state.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := admit(w.config, layout); err != nil {
+	scratch, err := admit(w.config, layout)
+	if err != nil {
 		return err
 	}
 	arena, err := state.New(w.device, layout)
 	if err != nil {
 		return err
 	}
-	if w.programs, err = newPrograms(w.device, w.config, arena); err != nil {
+	if w.programs, err = newPrograms(w.device, w.config, arena, scratch); err != nil {
 		arena.Free()
 		return err
 	}

@@ -69,7 +69,7 @@ func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region
 	if err := p.Validate(); err != nil {
 		return nil, &gpu.Error{Op: "compile", Err: err}
 	}
-	x := &exec{dev: d, program: p, bound: map[*gpu.Region]*buffer{}, written: map[*buffer]bool{}}
+	x := &exec{dev: d, program: p, written: map[*buffer]bool{}}
 	if err := x.bind(bind); err != nil {
 		return nil, &gpu.Error{Op: "compile", Err: fmt.Errorf("program %s: %w", p.Name, err)}
 	}
@@ -80,43 +80,29 @@ func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region
 	return x, nil
 }
 
-func (x *exec) bind(bind map[*gpu.Region]gpu.Buffer) error {
-	owner := map[*buffer]*gpu.Region{}
+// bind finds the buffers of the program, and which of them it writes.
+func (x *exec) bind(bind map[*gpu.Region]gpu.Buffer) (err error) {
+	if x.bound, err = gpu.Bindings(x.program, bind, x.dev.owns); err != nil {
+		return err
+	}
 	for i := range x.program.Ops {
 		op := &x.program.Ops[i]
 		for j, s := range op.Args {
-			writes := op.Kernel.Args[j].Access&kernels.Write != 0
-			if s.Region == nil || s.Region == gpu.Step {
-				x.writeStep = x.writeStep || s.Region == gpu.Step && writes
+			if s.Region == nil || op.Kernel.Args[j].Access&kernels.Write == 0 {
 				continue
 			}
-			b, err := x.dev.bound(bind, s.Region)
-			switch {
-			case err != nil:
-				return err
-			case b.mapped && writes:
-				return fmt.Errorf("op %s writes region %s, which is mapped for reading", op.Label, s.Region.Name)
-			case owner[b] != nil && owner[b] != s.Region:
-				return fmt.Errorf("regions %s and %s share a buffer", s.Region.Name, owner[b].Name)
+			if s.Region == gpu.Step {
+				x.writeStep = true
+			} else {
+				x.written[x.bound[s.Region]] = true
 			}
-			x.bound[s.Region], owner[b] = b, s.Region
-			x.written[b] = x.written[b] || writes
 		}
 	}
 	return nil
 }
 
-// bound finds the buffer of a region.
-func (d *Device) bound(bind map[*gpu.Region]gpu.Buffer, r *gpu.Region) (*buffer, error) {
-	b, ok := bind[r].(*buffer)
-	switch {
-	case !ok || b.dev != d || b.addr == 0:
-		return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
-	case b.size < r.Size:
-		return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.size)
-	}
-	return b, nil
-}
+// owns tells gpu.Bindings about a buffer.
+func (d *Device) owns(b *buffer) (live, mapped bool) { return b.dev == d && b.addr != 0, b.mapped }
 
 // build runs on the context's thread.
 func (x *exec) build() error {

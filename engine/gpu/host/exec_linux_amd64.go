@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"sotto/engine/gpu"
-	"sotto/kernels"
 )
 
 // The structures that the kernel library reads; they mirror its C side field by field.
@@ -74,7 +73,7 @@ func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region
 		return nil, &gpu.Error{Op: "compile", Err: err}
 	}
 	x := &exec{dev: d, program: p}
-	bound, err := d.bindings(p, bind)
+	bound, err := gpu.Bindings(p, bind, d.owns)
 	if err != nil {
 		return nil, &gpu.Error{Op: "compile", Err: fmt.Errorf("program %s: %w", p.Name, err)}
 	}
@@ -88,32 +87,8 @@ func (d *Device) Compile(_ context.Context, p *gpu.Program, bind map[*gpu.Region
 	return x, nil
 }
 
-// bindings checks and returns the buffers of all regions of p but the step.
-func (d *Device) bindings(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (map[*gpu.Region]*buffer, error) {
-	bound := map[*gpu.Region]*buffer{}
-	owner := map[*buffer]*gpu.Region{}
-	for i := range p.Ops {
-		for j, s := range p.Ops[i].Args {
-			r := s.Region
-			if r == nil || r == gpu.Step {
-				continue
-			}
-			b, ok := bind[r].(*buffer)
-			switch {
-			case !ok || b.dev != d || b.mem == nil:
-				return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
-			case b.Size() < r.Size:
-				return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.Size())
-			case b.mapped && p.Ops[i].Kernel.Args[j].Access&kernels.Write != 0:
-				return nil, fmt.Errorf("op %s writes region %s, which is mapped for reading", p.Ops[i].Label, r.Name)
-			case owner[b] != nil && owner[b] != r:
-				return nil, fmt.Errorf("regions %s and %s share a buffer", r.Name, owner[b].Name)
-			}
-			bound[r], owner[b] = b, r
-		}
-	}
-	return bound, nil
-}
+// owns tells gpu.Bindings about a buffer.
+func (d *Device) owns(b *buffer) (live, mapped bool) { return b.dev == d && b.mem != nil, b.mapped }
 
 // pack lays the program out in one block: ops, then arguments, then parameters.
 func (x *exec) pack(bound map[*gpu.Region]*buffer) error {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"sotto/engine/gpu"
-	"sotto/kernels"
 )
 
 // exec is a program laid out as messages.
@@ -72,7 +71,7 @@ func (d *Device) Compile(ctx context.Context, p *gpu.Program, bind map[*gpu.Regi
 
 // compile fills x. What it leaves behind on an error, release takes away.
 func (d *Device) compile(ctx context.Context, x *exec, bind map[*gpu.Region]gpu.Buffer) error {
-	bound, err := d.bindings(x.program, bind)
+	bound, err := gpu.Bindings(x.program, bind, d.owns)
 	if err != nil {
 		return err
 	}
@@ -92,32 +91,8 @@ func (d *Device) compile(ctx context.Context, x *exec, bind map[*gpu.Region]gpu.
 	return nil
 }
 
-// bindings checks and returns the buffers of all regions of p but the step.
-func (d *Device) bindings(p *gpu.Program, bind map[*gpu.Region]gpu.Buffer) (map[*gpu.Region]*buffer, error) {
-	bound, owner := map[*gpu.Region]*buffer{}, map[*buffer]*gpu.Region{}
-	for i := range p.Ops {
-		op := &p.Ops[i]
-		for j, s := range op.Args {
-			r := s.Region
-			if r == nil || r == gpu.Step {
-				continue
-			}
-			b, ok := bind[r].(*buffer)
-			switch {
-			case !ok || b.dev != d || b.mem == nil:
-				return nil, fmt.Errorf("region %s has no live buffer of this device", r.Name)
-			case b.Size() < r.Size:
-				return nil, fmt.Errorf("region %s needs %d bytes, its buffer has %d", r.Name, r.Size, b.Size())
-			case b.mapped && op.Kernel.Args[j].Access&kernels.Write != 0:
-				return nil, fmt.Errorf("op %s writes region %s, which is mapped for reading", op.Label, r.Name)
-			case owner[b] != nil && owner[b] != r:
-				return nil, fmt.Errorf("regions %s and %s share a buffer", r.Name, owner[b].Name)
-			}
-			bound[r], owner[b] = b, r
-		}
-	}
-	return bound, nil
-}
+// owns tells gpu.Bindings about a buffer.
+func (d *Device) owns(b *buffer) (live, mapped bool) { return b.dev == d && b.mem != nil, b.mapped }
 
 // wrapRanges makes the Metal buffers of mapped memory that p binds.
 func (d *Device) wrapRanges(p *gpu.Program, bound map[*gpu.Region]*buffer) error {

@@ -159,9 +159,18 @@ func (p *stage) see() ui.Snapshot {
 
 // wait waits until the screen shows something.
 func (p *stage) wait(what string, limit time.Duration, shows func(ui.Snapshot) bool) ui.Snapshot {
+	s, ok := p.seen(what, limit, shows)
+	if !ok {
+		p.fail("waiting for %s: not seen in %v; the keyboard belongs to %s", what, limit, p.keyboard())
+	}
+	return s
+}
+
+// seen waits like wait, and tells whether it was in vain.
+func (p *stage) seen(what string, limit time.Duration, shows func(ui.Snapshot) bool) (s ui.Snapshot, ok bool) {
 	for end := time.Now().Add(limit); ; {
 		if s := p.see(); shows(s) {
-			return s
+			return s, true
 		}
 		select {
 		case <-p.exited:
@@ -169,7 +178,7 @@ func (p *stage) wait(what string, limit time.Duration, shows func(ui.Snapshot) b
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(end) {
-			p.fail("waiting for %s: not seen in %v; the keyboard belongs to %s", what, limit, p.keyboard())
+			return s, false
 		}
 	}
 }
@@ -196,13 +205,11 @@ func (p *stage) click(part string) {
 func (p *stage) clickFor(part, what string, shows func(ui.Snapshot) bool) ui.Snapshot {
 	for range 3 {
 		p.click(part)
-		for end := time.Now().Add(soon / 3); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if s := p.see(); shows(s) {
-				return s
-			}
-			if _, there := p.see().Parts[part]; !there {
-				return p.wait(what, soon, shows)
-			}
+		if _, ok := p.seen(what, soon/3, func(s ui.Snapshot) bool {
+			_, there := s.Parts[part]
+			return !there || shows(s)
+		}); ok {
+			return p.wait(what, soon, shows)
 		}
 		p.notes = append(p.notes, "nothing came of a click on "+part+"; the keyboard belongs to "+p.keyboard())
 	}
